@@ -9,7 +9,7 @@ describe('a login after a refusal that another account could avoid', () => {
   const promptOf = async ({ redirectFrom }: Setup, person?: ReturnType<Setup['browser']>) =>
     (await redirectFrom('auth-oidc', person)).searchParams.get('prompt')
 
-  it('asks the IdP for a new login after a refusal, until a login succeeds', async () => {
+  it('after a refusal, the next logins ask for credentials until a login succeeds', async () => {
     const setup = await start({ oidc: REFUSING })
     const { host } = setup
     const { person, page: refused, failure } = await setup.signIn('bob')
@@ -23,14 +23,14 @@ describe('a login after a refusal that another account could avoid', () => {
     expect(await promptOf(setup, person)).to.equal(null)
   })
 
-  it('offers the account choice of the IdP after a refusal, if the IdP publishes it', async () => {
+  it('after a refusal, the next login requests select_account if the IdP publishes it', async () => {
     const publishes = { prompt_values_supported: ['none', 'login', 'select_account'] }
     const setup = await start({ oidc: REFUSING, publishes })
     const { person } = await setup.signIn('bob')
     expect(await promptOf(setup, person)).to.equal('select_account')
   })
 
-  it('sends no prompt after a failure that another account could not avoid', async () => {
+  it('after an IdP error, the next login sends no prompt parameter', async () => {
     const setup = await start()
     setup.idp.faults.set('token', { kind: 'answer', status: 500 }, 1)
     const { person } = await setup.signIn('bob')

@@ -35,7 +35,7 @@ describe('the audience of client assertions', () => {
   }
 
   // Shows: plugin 4.31.
-  it("retries with the endpoint's URL as audience after invalid_client, once each", async () => {
+  it("after invalid_client, retries once with the endpoint's URL as assertion audience", async () => {
     const { idp, host, pages, audiencesAt, assertionClaimsAt, audienceLines, authLog } = await twoLogins({
       client: { ...BY_KEY, require_pushed_authorization_requests: true },
       idp: { assertionAudience: 'address', requirePushedRequests: true },
@@ -58,7 +58,7 @@ describe('the audience of client assertions', () => {
   })
 
   // Shows: plugin 4.31.
-  it("uses the endpoint's URL as audience if client.assertion_audience is address", async () => {
+  it(`uses the endpoint's URL as audience if client.assertion_audience is "address"`, async () => {
     const { idp, host, pages, audiencesAt } = await twoLogins({
       client: { ...BY_KEY, assertion_audience: 'address' },
       idp: { assertionAudience: 'address' },
@@ -81,7 +81,7 @@ describe('the audience of client assertions', () => {
     }
   })
 
-  it("retries with the endpoint's URL as audience after a bare 403", async () => {
+  it("after a 403 without a body, retries with the endpoint's URL as audience", async () => {
     const setup = await start({ keys: [makeKey('P-256')], client: BY_KEY, registered: BY_KEY })
     setup.idp.faults.set('token', { kind: 'answer', status: 403 }, 1)
     expect((await setup.signIn()).page.url).to.equal(setup.host.url)

@@ -30,14 +30,14 @@ describe('an attack on a login', () => {
 
   // Shows: plugin 10.9.
   // Shows: meshcentral 8.
-  it('refuses code and state of another browser (login CSRF)', async () => {
+  it('refuses an IdP answer in a browser that began no login (login CSRF)', async () => {
     const setup = await start()
     const answer = await answerFromIdp(setup.browser(), setup.host.url, 'bob')
     await expectRefusal(setup, answer, 'transaction_missing')
   })
 
   // Shows: plugin 10.9.
-  it("keeps the existing session when another browser's answer arrives", async () => {
+  it('keeps the existing session if an answer for another browser arrives', async () => {
     const setup = await start()
     const { person: victim } = await setup.signIn()
     await victim.step(await answerFromIdp(setup.browser(), setup.host.url, 'bob'))
@@ -46,14 +46,14 @@ describe('an attack on a login', () => {
 
   // Shows: plugin 10.10.
   // Shows: meshcentral 7.
-  it('refuses the code of one login with the state of another', async () => {
+  it('refuses an answer that has the code of one login and the state of another', async () => {
     const setup = await start()
     const stolenCode = new URL(await answerFromIdp(setup.browser(), setup.host.url, 'bob')).searchParams.get('code')!
     await expectRefusedLogin(setup, 'token_request_failed', ({ searchParams }) => searchParams.set('code', stolenCode))
   })
 
   // Shows: plugin 10.10.
-  it('refuses a repeated answer in another browser, even with the cookie of the login', async () => {
+  it('refuses a replayed answer, even with the cookies of the browser that signed in', async () => {
     const setup = await start()
     const person = setup.browser()
     const answer = await answerFromIdp(person, setup.host.url, 'alice')
@@ -71,7 +71,7 @@ describe('an attack on a login', () => {
     ['that names another issuer', 'answer_issuer_invalid', (query) => query.set('iss', 'https://evil.test')],
   ] as readonly (readonly [string, string, (query: URLSearchParams) => void])[]) {
     // Shows: plugin 9.16.
-    it(`refuses an answer ${description}`, async () => {
+    it(`refuses an authorization response ${description}`, async () => {
       const setup = await start()
       await expectRefusedLogin(setup, code, ({ searchParams }) => change(searchParams))
       expect(setup.idp.requests('token')).to.equal(0)
@@ -80,7 +80,7 @@ describe('an attack on a login', () => {
 
   // Shows: plugin 9.43.
   // Shows: meshcentral 6.
-  it("escapes script from the IdP's error on the page and in the log", async () => {
+  it("escapes a script in the IdP's error, both on the page and in the log", async () => {
     const setup = await start()
     const person = setup.browser()
     const answer = new URL(await answerFromIdp(person, setup.host.url, 'alice'))
@@ -155,7 +155,7 @@ describe('an attack on a login', () => {
     }
 
     // Shows: plugin 4.12, 10.3.
-    it(`refuses a withdrawn key at the next login, accepts the new one (${responseType})`, async () => {
+    it(`refuses an ID token signed with a withdrawn key (${responseType})`, async () => {
       const { idp, host, clock, isIn, signIn } = await start({ client: members, registered: members })
       const { person } = await signIn()
       await idp.rotateKeys({ withdraw: true })
@@ -200,7 +200,7 @@ describe('an attack on a login', () => {
     })
   }
 
-  it('leaves no earlier session of the browser after a failed login', async () => {
+  it("a refused login also ends the browser's earlier session", async () => {
     const { idp, host, isIn, signIn } = await start({ oidc: { groups: { required: 'mesh-users' } } })
     const { person, me } = await signIn('bob')
     expect(me.status).to.equal(200)

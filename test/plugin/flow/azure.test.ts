@@ -49,7 +49,7 @@ describe('a login with the preset azure', () => {
   }
 
   // Shows: plugin 5.12, 5.19, 8.3.
-  it("needs only a tenant: issuer, scope, callback and identity are the vendor's", async () => {
+  it('the preset azure needs only a tenant, and has its own button and callback', async () => {
     const setup = await startAzure()
     expect(setup.idp.issuer).to.match(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/${TENANT}/v2\\.0$`))
     const authorization = await setup.redirectFrom()
@@ -77,7 +77,7 @@ describe('a login with the preset azure', () => {
   })
 
   // Shows: plugin 8.12.
-  it('keeps rights and groups when the API fails, and logs the reason', async () => {
+  it('a user keeps rights and groups if Microsoft Graph fails, which is logged', async () => {
     const setup = await startAzure({ groups: { siteadmin: 'Ops', sync: true } })
     api.setGroups('pairwise-dora', { direct: [OPS] })
     await setup.signIn('dora')

@@ -43,7 +43,7 @@ describe('a back-channel logout', () => {
   const tokenFor = (setup: Setup, changes?: Record<string, unknown>) => setup.idp.sign(claimsFor(setup, changes))
 
   // Shows: plugin 2.8.
-  it('ends sessions if the issuer is configured as its discovery document', async () => {
+  it('ends sessions if the issuer setting is the URL of the discovery document', async () => {
     const oidc: SetupOptions['oidc'] = ({ idp }) => ({ issuer: `${idp.issuer}/.well-known/openid-configuration` })
     const setup = await start({ idp: { path: '/tenant' }, oidc })
     const person = await signedIn(setup)
@@ -52,7 +52,7 @@ describe('a back-channel logout', () => {
   })
 
   // Shows: plugin 9.1, 10.20.
-  it('ends the session of one browser and no other', async () => {
+  it('a logout token with a sid ends only that session', async () => {
     const setup = await start()
     const [person, secondBrowser, bystander] = [
       await signedIn(setup),
@@ -70,7 +70,7 @@ describe('a back-channel logout', () => {
   })
 
   // Shows: plugin 9.1.
-  it('ends all sessions of the user if the token names none', async () => {
+  it('a logout token without sid ends all sessions of the user', async () => {
     const setup = await start({}, { backchannel_logout_session_required: false })
     const [person, secondBrowser, bystander] = [
       await signedIn(setup),
@@ -88,7 +88,7 @@ describe('a back-channel logout', () => {
   })
 
   // Shows: plugin 9.28.
-  it('ends a session by its sid alone', async () => {
+  it('a logout token with only a sid ends that session and no other', async () => {
     const setup = await start()
     const sids = await hearSessionIds(setup)
     const person = await signedIn(setup)
@@ -115,7 +115,7 @@ describe('a back-channel logout', () => {
   })
 
   // Shows: plugin 9.22.
-  it('keeps a login that began before the logout but authenticated after it', async () => {
+  it('keeps a login that began before a logout if the user authenticated after it', async () => {
     const setup = await start({}, { require_auth_time: true })
     const [waiting, early] = [setup.browser(), setup.browser()]
     const page = await waiting.get(`${setup.host.url}auth-oidc`)
@@ -135,7 +135,7 @@ describe('a back-channel logout', () => {
   })
 
   // Shows: plugin 9.21.
-  it('uses the known keys if the IdP sends none before the logout is answered', async () => {
+  it("verifies a logout token with the cached keys if the IdP's key set hangs", async () => {
     const setup = await start()
     const person = await signedIn(setup)
     setup.idp.faults.set('jwks', { kind: 'hang' })
@@ -174,7 +174,7 @@ describe('a back-channel logout', () => {
     expect(await setup.isIn(person)).to.equal(false)
   })
 
-  describe('is refused and ends nothing', () => {
+  describe('a refused back-channel logout', () => {
     let setup: Setup
     let person: ScriptedBrowser
     beforeEach(async () => {
@@ -193,7 +193,7 @@ describe('a back-channel logout', () => {
       ],
       ['that is empty', () => '', /no logout_token/],
     ] as readonly (readonly [string, () => string | Promise<string>, RegExp])[]) {
-      it(`refuses a token ${description}, with the reason in the log but not in the answer`, async () => {
+      it(`refuses a logout token ${description}, and gives the reason only in the log`, async () => {
         const { status, headers, body } = await send(setup, await makeToken())
         expect(status).to.equal(400)
         expect(headers.get('cache-control')).to.equal('no-store')
@@ -233,7 +233,7 @@ describe('a back-channel logout', () => {
       expect((await post(setup, new URLSearchParams({ logout_token: token, more: 'x' }))).status).to.equal(200)
     })
 
-    it('answers 404 to a logout token sent by GET', async () => {
+    it('answers 404 if a logout token is sent by GET, and keeps the session', async () => {
       const token = await tokenFor(setup)
       expect((await fetch(`${setup.host.url}${PATH}?logout_token=${token}`)).status).to.equal(404)
       expect(await setup.isIn(person)).to.equal(true)
@@ -246,7 +246,7 @@ describe('a back-channel logout', () => {
     expect(setup.idp.requests('jwks')).to.equal(0)
   })
 
-  it('lets the IdP retry a token that cannot be verified now, and accepts it then', async () => {
+  it("accepts a retried logout token if the IdP's keys were unavailable at first", async () => {
     const setup = await start()
     const person = await signedIn(setup)
     const token = await tokenFor(setup)
@@ -270,7 +270,7 @@ describe('a back-channel logout', () => {
     expect(await setup.isIn(person)).to.equal(false)
   })
 
-  it('lets the IdP retry when the session store fails, and accepts the token then', async () => {
+  it('accepts a retried logout token if the session store failed at first', async () => {
     const sessionStore = new MoodyStore()
     const setup = await start({ host: { sessionStore } })
     const person = await signedIn(setup)

@@ -24,7 +24,7 @@ describe('a client certificate', () => {
   })
 
   // Shows: plugin 3.17, 3.18, 3.19, 4.32.
-  it('uses mtls_endpoint_aliases with the certificate, so that bound tokens work', async () => {
+  it('sends the client certificate to mtls_endpoint_aliases that the IdP publishes', async () => {
     const setup = await start({ client: BOUND, registered: BOUND, idp: { requirePushedRequests: true } })
     const { browser, host, idp } = setup
     expect((await login(setup)).url, JSON.stringify(host.lines)).to.equal(host.url)
@@ -58,7 +58,7 @@ describe('a client certificate', () => {
     })
   }
 
-  it('sends the certificate without aliases too, and to endpoints set by hand', async () => {
+  it('sends the client certificate to published and configured endpoints without alias', async () => {
     for (const issuer of [() => ({}), (idp: Idp) => ({ userinfo_endpoint: `${idp.issuer}/me` })]) {
       const setup = await start({ client: BOUND, registered: BOUND, tls: { clientCertificates: true }, issuer })
       expect((await login(setup)).url).to.equal(setup.host.url)
@@ -66,7 +66,7 @@ describe('a client certificate', () => {
   })
 
   // Shows: plugin 3.17.
-  it('prefers an endpoint set by hand to an alias, unless the alias is set by hand too', async () => {
+  it('prefers a configured endpoint to a published alias, but not a configured alias', async () => {
     // The issuer's own port requests no certificate, so tokens cannot be bound there.
     const byHand = (idp: Idp) => ({ token_endpoint: `${idp.issuer}/token` })
     const setup = await start({ client: BOUND, registered: BOUND, issuer: byHand })
@@ -82,7 +82,7 @@ describe('a client certificate', () => {
   })
 
   // Shows: plugin 4.32, 9.27.
-  it('requires a readable access token to be bound to the certificate', async () => {
+  it('refuses a readable access token that is bound to another certificate', async () => {
     const setup = await start({ client: BOUND, registered: BOUND, idp: { claimsIn: 'id_token' } })
     const { browser, host, idp } = setup
     const thumbprint = Buffer.from(new X509Certificate(certificate.cert).fingerprint256.replaceAll(':', ''), 'hex')

@@ -36,7 +36,7 @@ describe('a client with private keys', () => {
     })
   }
 
-  it('creates a fresh assertion each time, for the issuer, valid for a minute', async () => {
+  it('each client assertion is new, names the issuer as audience, and lasts a minute', async () => {
     const startedAt = Date.now()
     const { setup, host, idp, person } = await signedIn([makeKey('P-256')])
     await person.get(`${host.url}auth-oidc`)
@@ -57,7 +57,7 @@ describe('a client with private keys', () => {
   ]
 
   // Shows: plugin 8.11.
-  it('signs with the first key that has an algorithm of the IdP', async () => {
+  it('signs assertions with the first key whose algorithm the IdP supports', async () => {
     const { setup } = await signedIn([p384, ed25519, p256])
     expect(assertionsIn(setup)[0]?.[0].kid).to.equal('b')
   })
@@ -69,12 +69,12 @@ describe('a client with private keys', () => {
     expect(sent.some(({ method }) => method === 'POST')).to.equal(false)
   })
 
-  it('names the certificate of the key if the file does, as some vendors need', async () => {
+  it('assertions have the certificate thumbprints that the key file contains', async () => {
     const { setup } = await signedIn([{ ...p256, private: { ...p256.private, x5t: 'abc', 'x5t#S256': 'def' } }])
     expect(assertionsIn(setup)[0]?.[0]).to.include({ x5t: 'abc', 'x5t#S256': 'def' })
   })
 
-  it('refuses an unknown key with both audiences, and logs no key or assertion', async () => {
+  it('reports invalid_client after both audiences, and logs no key or assertion', async () => {
     const jwks = { keys: [makeKey('P-256', { kid: 'c' }).public] }
     const { idp, signIn, authLog, output } = await start({
       keys: [p256],
@@ -91,11 +91,11 @@ describe('a client with private keys', () => {
   })
 })
 
-describe('GET auth-oidc-jwks', () => {
+describe('the route auth-oidc-jwks', () => {
   const start = keyedSetups()
 
   // Shows: plugin 8.11.
-  it('publishes the public half of every key, cacheable for a few minutes', async () => {
+  it('publishes the public half of every key, cacheable for 5 minutes', async () => {
     const keys = [
       makeKey('RSA', { kid: 'r', use: 'sig', alg: 'PS256' }),
       makeKey('P-256', { kid: 'e', use: 'enc' }),
@@ -113,7 +113,7 @@ describe('GET auth-oidc-jwks', () => {
   })
 
   // Shows: plugin 4.35.
-  it('publishes the algorithm of a key once for each use, unless it is ambiguous', async () => {
+  it('publishes a key once for each use, with its algorithm unless that is ambiguous', async () => {
     const keys = [makeKey('RSA', { kid: 'both' }), makeKey('P-256', { kid: 'signs' }), makeKey('RSA', { kid: 'other' })]
     const published = async (client: object) => {
       const { host } = await start({ keys, client: { ...client } })
@@ -139,7 +139,7 @@ describe('GET auth-oidc-jwks', () => {
   })
 
   // Shows: plugin 8.11.
-  it('lets the IdP fetch keys to verify signatures and to encrypt', async () => {
+  it('the IdP fetches the published keys to verify signatures and to encrypt', async () => {
     const pair = [makeKey('P-256', { kid: 's', use: 'sig' }), makeKey('RSA', { kid: 'e', use: 'enc' })]
     for (const [keys, members, alg] of [
       [pair, { id_token_encrypted_response_alg: 'RSA-OAEP-256' }, 'ES256'],
@@ -154,7 +154,7 @@ describe('GET auth-oidc-jwks', () => {
     }
   })
 
-  it('answers 404 without keys and for a domain with errors', async () => {
+  it('answers 404 if the domain has no keys or has configuration errors', async () => {
     const [without, broken] = [await start(), await start({ host: { credentials: { '': { jwksFile: '/nowhere' } } } })]
     for (const { host } of [without, broken]) {
       const answer = await fetch(`${host.url}auth-oidc-jwks`)

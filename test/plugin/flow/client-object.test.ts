@@ -8,7 +8,7 @@ describe('the client object in a whole login', () => {
   const start = keyedSetups()
 
   // Shows: plugin 4.1, 4.2.
-  it('works only with the client_id and client_secret that the IdP knows', async () => {
+  it('a login fails with a client_id or client_secret that the IdP does not know', async () => {
     const { signIn } = await start({ client: { client_secret: 'not-the-secret' } })
     const { failure, me } = await signIn()
     expect([me.status, failure?.code]).to.deep.equal([401, 'token_request_failed'])
@@ -21,7 +21,7 @@ describe('the client object in a whole login', () => {
     ['private_key_jwt', 'ES256'],
   ]) {
     // Shows: plugin 4.21.
-    it(`signs by token_endpoint_auth_signing_alg at other endpoints too (${method})`, async () => {
+    it(`signs with token_endpoint_auth_signing_alg at all endpoints (${method})`, async () => {
       const members = {
         client_secret: SECRET,
         token_endpoint_auth_method: method,
@@ -47,7 +47,7 @@ describe('the client object in a whole login', () => {
     ['ES256', 'RS256'],
   ]) {
     // Shows: plugin 4.6.
-    it(`accepts ID tokens signed by the configured ${alg} and by no other algorithm`, async () => {
+    it(`accepts ID tokens signed with the configured ${alg} and no other algorithm`, async () => {
       const client = { id_token_signed_response_alg: alg }
       const agreed = await start({ client, registered: client })
       expect((await agreed.signIn()).me.status).to.equal(200)
@@ -59,7 +59,7 @@ describe('the client object in a whole login', () => {
 
   // Shows: plugin 4.5.
   // Shows: meshcentral 15.
-  it('sends post_logout_redirect_uri as configured, the login page by default', async () => {
+  it('logout sends post_logout_redirect_uri as configured, by default the login page', async () => {
     const custom = 'https://example.test/bye?lang=en#top'
     for (const [configured, sent] of [
       [custom, custom],

@@ -42,7 +42,7 @@ describe('a client secret in a file', () => {
 
   for (const method of METHODS) {
     // Shows: plugin 4.3.
-    it(`completes a login during which the secret file is rotated (${method})`, async () => {
+    it(`a login completes if the client secret in the file is rotated (${method})`, async () => {
       const client = { token_endpoint_auth_method: method }
       const setup = await startWithFile({ client, registered: client })
       expect(await setup.canSignIn()).to.equal(true)
@@ -59,7 +59,7 @@ describe('a client secret in a file', () => {
     })
   }
 
-  it('continues after a rotation with an introspection, then a pushed request', async () => {
+  it('introspection and pushed requests continue after the secret file is rotated', async () => {
     const client = { require_pushed_authorization_requests: true }
     const setup = await startWithFile({ client, idp: { requirePushedRequests: true } })
     const { person } = await setup.signIn()
@@ -77,7 +77,7 @@ describe('a client secret in a file', () => {
   })
 
   // Shows: plugin 4.3.
-  it('decrypts and verifies with the secret before and after a rotation', async () => {
+  it('decrypts and verifies tokens both before and after the secret file is rotated', async () => {
     const protection = {
       id_token_signed_response_alg: 'HS256',
       id_token_encrypted_response_alg: 'dir',
@@ -99,7 +99,7 @@ describe('a client secret in a file', () => {
     expect(setup.reloads()).to.have.length(1)
   })
 
-  it('verifies tokens signed with a rotated secret if the client itself sends none', async () => {
+  it('verifies tokens with a rotated secret if the client signs in by private_key_jwt', async () => {
     const key = makeKey('P-256')
     const registered = {
       token_endpoint_auth_method: 'private_key_jwt',
@@ -133,7 +133,7 @@ describe('a client secret in a file', () => {
     expect(setup.reloads()).to.have.length(2)
   })
 
-  it('sends a refused secret once while the file is unchanged, then the new one', async () => {
+  it('sends a refused secret only once while the file is unchanged, then the new one', async () => {
     const setup = await startWithFile()
     await setup.register({ client_secret: NEW })
     expect(await setup.canSignIn()).to.equal(false)
@@ -147,7 +147,7 @@ describe('a client secret in a file', () => {
     setup.expectNoSecret()
   })
 
-  it('logs an unreadable secret file once and keeps the old secret', async () => {
+  it('logs an unreadable secret file once and keeps using the old secret', async () => {
     const setup = await startWithFile()
     await rm(folder.path('secret'))
     await setup.register({ client_secret: NEW })
@@ -161,7 +161,7 @@ describe('a client secret in a file', () => {
     expect(await setup.canSignIn()).to.equal(true)
   })
 
-  it('reads the secret again after 401 unauthorized_client, as Keycloak answers', async () => {
+  it('reads the secret file again after 401 unauthorized_client, as Keycloak answers', async () => {
     const setup = await startWithFile()
     await writeFile(folder.path('secret'), NEW)
     await setup.register({ client_secret: NEW })
@@ -170,7 +170,7 @@ describe('a client secret in a file', () => {
     expect(await setup.canSignIn()).to.equal(true)
   })
 
-  it('uses the new secret from the next login on after a bare 401', async () => {
+  it('uses the new secret from the next login on after a 401 without a body', async () => {
     const setup = await startWithFile()
     await writeFile(folder.path('secret'), NEW)
     await setup.register({ client_secret: NEW })
@@ -182,7 +182,7 @@ describe('a client secret in a file', () => {
   })
 
   // Shows: plugin 4.3.
-  it('does not read the secret again for errors that do not refuse the client', async () => {
+  it('does not read the secret file again after errors that do not refuse the client', async () => {
     const setup = await startWithFile()
     await writeFile(folder.path('secret'), NEW)
     for (const [status, error] of [
@@ -197,7 +197,7 @@ describe('a client secret in a file', () => {
     expect(setup.reloads()).to.deep.equal([])
   })
 
-  it('finds a secret that was rotated since the start by the live check', async () => {
+  it('the live check uses a secret that was rotated after the start', async () => {
     const setup = await startWithFile()
     const config = {
       settings: { cert: '127.0.0.1' },

@@ -23,13 +23,13 @@ describe('a host with cookie sessions', () => {
   }
   const user = async (person: ScriptedBrowser) => (await whoAmI(person, host.url)).id
 
-  it('requests no refresh tokens with the preset azure, since it could not keep them', async () => {
+  it('requests no refresh token with the preset azure, because cookies cannot keep it', async () => {
     await start({ issuer: undefined, custom: { preset: 'azure', tenant_id: 'tenant' } }, '/tenant/v2.0')
     const { headers } = await new ScriptedBrowser().step(`${host.url}auth-oidc`)
     expect(new URL(headers.location ?? '').searchParams.get('scope')).to.equal('openid profile email')
   })
 
-  it('signs in, and signs out at the IdP with a logout_hint', async () => {
+  it('a user signs in, and signs out at the IdP with logout_hint', async () => {
     await start()
     const person = await signedIn('alice')
     expect(await user(person)).to.equal('~oidc:u-1001')
@@ -40,7 +40,7 @@ describe('a host with cookie sessions', () => {
     expect(await user(person)).to.equal(null)
   })
 
-  it('accepts logout tokens only as a form, with any body parsers of the server', async () => {
+  it('refuses logout tokens in JSON, even if the server parses JSON bodies', async () => {
     await start()
     const person = await signedIn('alice')
     const token = await idp.logoutToken({ clientId: 'own', sub: 'u-1001' })

@@ -38,7 +38,7 @@ describe('several domains', () => {
   }
 
   // Shows: plugin 1.1, 1.2, 1.3, 2.2, 4.4, 8.8.
-  it('gives each domain its own title, strategy and addresses', async () => {
+  it('each domain has its own title, strategy and addresses', async () => {
     await start({
       '': { title: 'Mesh', ...oidc(idps[0]) },
       lab: { title: 'Lab', dns: LAB, ...oidc(idps[1], { groups: { siteadmin: 'mesh-admins' } }) },
@@ -81,7 +81,7 @@ describe('several domains', () => {
   })
 
   // Shows: plugin 8.8.
-  it('lets no domain without a strategy use that of another', async () => {
+  it('a domain without a strategy does not use the strategy of another domain', async () => {
     await start({ '': oidc(idps[0]), lab: { dns: LAB } })
     const answer = await server.browser().step(`${server.urlOf(LAB)}auth-oidc`)
     expect(answer.status).to.equal(404)
@@ -89,7 +89,7 @@ describe('several domains', () => {
   })
 
   // Shows: plugin 1.2, 8.9.
-  it('serves a domain although the configuration of another is broken', async () => {
+  it('a domain works although the configuration of another domain has errors', async () => {
     await start({
       '': oidc(idps[0], { client: { client_id: 'mesh' } }),
       lab: { dns: LAB, ...oidc(idps[1]) },
@@ -109,7 +109,7 @@ describe('several domains', () => {
 
   // Shows: plugin 8.9.
   // Shows: meshcentral 5.
-  it('serves a domain although the IdP of another is down', async () => {
+  it('a domain works although the IdP of another domain is down', async () => {
     await idps[1]?.down()
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[1]) } })
     const dead = await server.browser().get(`${server.urlOf(LAB)}auth-oidc`)
@@ -122,7 +122,7 @@ describe('several domains', () => {
   })
 
   // Shows: plugin 8.9.
-  it('serves a domain although the IdP of another hangs', async () => {
+  it('a domain works although the IdP of another domain does not answer', async () => {
     idps[1]?.faults.set('discovery', { kind: 'hang' })
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[1]) } })
     const waiting = server.browser()
@@ -133,7 +133,7 @@ describe('several domains', () => {
   })
 
   // Shows: plugin 10.11.
-  it('refuses an answer to a login of another domain (mix-up), even with its cookies', async () => {
+  it('refuses the answer to a login of another domain, even with its cookies (mix-up)', async () => {
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[0]) } })
     const person = server.browser()
     const answer = new URL(await answerFromIdp(person, server.urlOf(MESH), 'alice'))
@@ -152,7 +152,7 @@ describe('several domains', () => {
     expect(idps[0]?.requests('token')).to.equal(0)
   })
 
-  describe("when the cookie of one domain's session reaches another", () => {
+  describe('a session cookie sent to another domain', () => {
     /**
      * Sends the session cookie of one domain to another. No browser does that unless a server makes it.
      * @returns the answer of the other domain, and the status of the session afterwards
@@ -165,20 +165,20 @@ describe('several domains', () => {
       return { answer, status: (await whoAmI(person, server.urlOf(MESH))).status }
     }
 
-    it('ends the session at a logout of another domain, without data for its IdP', async () => {
+    it('a logout at another domain ends the session and sends its IdP no session data', async () => {
       const { answer, status } = await requestOther('logout')
       const sent = new URL(answer.headers.location ?? '').searchParams
       expect([...sent.keys()].toSorted()).to.deep.equal(['client_id', 'post_logout_redirect_uri', 'state'])
       expect([idps[0]?.requests('revocation'), status]).to.deep.equal([0, 401])
     })
 
-    it('keeps the session at a front-channel logout of another domain', async () => {
+    it('a front-channel logout at another domain keeps the session', async () => {
       const { answer, status } = await requestOther('auth-oidc-frontchannel-logout')
       expect([answer.status, status]).to.deep.equal([200, 200])
     })
 
     // Shows: plugin 8.10.
-    it('admits no session of one domain at another', async () => {
+    it('refuses the session of one domain at another domain', async () => {
       const { answer, status } = await requestOther('api/me')
       expect([answer.status, status]).to.deep.equal([401, 200])
     })

@@ -14,7 +14,7 @@ describe('attempts to weaken a login', () => {
   })
 
   // Shows: plugin 10.4.
-  it('requests the key set only once a login, however useless the answer', async () => {
+  it("requests the key set once for each login, even if the IdP's key set is unusable", async () => {
     const { idp, clock, signIn } = await start()
     for (const body of ['{"keys":[]}', '{"keys":7}', 'no JSON']) {
       idp.faults.set('jwks', { kind: 'answer', status: 200, body })
@@ -26,7 +26,7 @@ describe('attempts to weaken a login', () => {
   })
 
   // Shows: plugin 10.4.
-  it('sends no request to the IdP for answers that no login awaits', async () => {
+  it('sends no request to the IdP for an answer without a pending login', async () => {
     const { host, idp, browser } = await start()
     const stranger = browser()
     const counted = () => (['jwks', 'token', 'userinfo'] as const).map((endpoint) => idp.requests(endpoint))

@@ -22,7 +22,7 @@ describe('DPoP-bound access tokens', () => {
   }
 
   // Shows: plugin 4.30.
-  it('requests and uses tokens with proofs of one ES256 key', async () => {
+  it('sends DPoP proofs with one ES256 key to the token and UserInfo endpoints', async () => {
     const { idp, host, person, page, proofsAt, sent } = await login()
     expect(page.url, page.text).to.equal(host.url)
     await person.get(`${host.url}auth-oidc`)
@@ -41,7 +41,7 @@ describe('DPoP-bound access tokens', () => {
     expect(userInfoRequest?.headers.authorization).to.match(/^DPoP /)
   })
 
-  it('uses the DPoP nonces of the IdP and learns them once', async () => {
+  it("sends the IdP's DPoP nonces, and repeats only the first request for one", async () => {
     const { idp, host, person, page, proofsAt } = await login({
       client: { ...BOUND, require_pushed_authorization_requests: true },
       idp: { requireDpopNonces: true },
@@ -54,7 +54,7 @@ describe('DPoP-bound access tokens', () => {
     expect(idp.requests('userinfo') - countBefore).to.equal(1)
   })
 
-  it('sends a proof with the pushed request, also with a request object', async () => {
+  it('sends a DPoP proof with the pushed request, also beside a request object', async () => {
     const { host, page, proofsAt } = await login({
       keys: [makeKey('P-256')],
       client: { ...BOUND, require_pushed_authorization_requests: true, require_signed_request_object: true },
@@ -63,7 +63,7 @@ describe('DPoP-bound access tokens', () => {
     expect(proofsAt('/request')[0]?.[1]).to.include({ htm: 'POST' })
   })
 
-  it('combines DPoP with an assertion that must be repeated for another audience', async () => {
+  it('signs in with DPoP if the client assertion must be repeated for another audience', async () => {
     const { host, page, authLog } = await login({
       keys: [makeKey('P-256')],
       client: { ...BOUND, token_endpoint_auth_method: 'private_key_jwt' },
@@ -74,7 +74,7 @@ describe('DPoP-bound access tokens', () => {
   })
 
   // Shows: plugin 4.30.
-  it('refuses unbound tokens, which anyone could use', async () => {
+  it('refuses an access token of type Bearer if DPoP is configured', async () => {
     const { idp, signIn } = await start({ client: BOUND, registered: BOUND })
     const bearer = (answer: unknown) => ({ ...(answer as object), token_type: 'Bearer' })
     idp.faults.set('token', { kind: 'rewrite', body: bearer })
@@ -84,7 +84,7 @@ describe('DPoP-bound access tokens', () => {
     expect(idp.requests('userinfo')).to.equal(0)
   })
 
-  it('sends no proof without dpop_bound_access_tokens', async () => {
+  it('sends no DPoP proof unless dpop_bound_access_tokens is set', async () => {
     const { host, page, sent } = await login({ client: {}, registered: {} })
     expect(page.url, page.text).to.equal(host.url)
     expect(sent.filter(({ headers }) => 'dpop' in headers)).to.deep.equal([])

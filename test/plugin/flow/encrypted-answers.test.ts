@@ -84,7 +84,7 @@ describe('an encrypted ID token', () => {
     })
   }
 
-  it('decrypts with the old key as long as the key file has it', async () => {
+  it('decrypts ID tokens with the previous key while the key file contains it', async () => {
     const fresh = makeKey('P-256', { kid: 'fresh', use: 'enc' })
     const members = { id_token_encrypted_response_alg: 'ECDH-ES' }
     const registered = { ...members, jwks: { keys: [ec.public] } }
@@ -97,7 +97,7 @@ describe('an encrypted ID token', () => {
     }
   })
 
-  it('tries each fitting key for an encrypted ID token without a key id', async () => {
+  it('tries each suitable key if an encrypted ID token names no key', async () => {
     const fresh = makeKey('RSA', { kid: 'fresh', use: 'enc' })
     const { kid: _kid, ...nameless } = rsa.public
     const registered = { ...AGREED, jwks: { keys: [nameless] } }
@@ -105,7 +105,7 @@ describe('an encrypted ID token', () => {
     expect((await signIn()).me.status).to.equal(200)
   })
 
-  it('sends the decrypted token as id_token_hint, never the encrypted one', async () => {
+  it('sends the decrypted ID token as id_token_hint, never the encrypted one', async () => {
     const { signIn, redirectFrom } = await alike(AGREED)
     const { person } = await signIn()
     const { searchParams } = await redirectFrom('logout', person)
@@ -113,7 +113,7 @@ describe('an encrypted ID token', () => {
   })
 })
 
-describe('a UserInfo answer', () => {
+describe('a protected UserInfo response', () => {
   const start = keyedSetups()
   const rsa = makeKey('RSA', { kid: 'rsa', use: 'enc' })
   const alike = (members: Record<string, unknown>, registered = members) =>
@@ -140,14 +140,14 @@ describe('a UserInfo answer', () => {
     ],
   ] as const) {
     // Shows: plugin 4.9, 4.10, 4.11.
-    it(`accepts UserInfo ${protection}`, async () => {
+    it(`accepts a UserInfo response ${protection}`, async () => {
       const { idp, signIn } = await alike(members)
       expect((await signIn()).me).to.include({ status: 200, name: 'Alice Example' })
       expect(idp.requests('userinfo')).to.equal(1)
     })
 
     // Shows: plugin 4.9.
-    it(`refuses plain UserInfo if it should be ${protection}`, async () => {
+    it(`refuses an unprotected UserInfo response if it should be ${protection}`, async () => {
       const { idp, signIn } = await alike(members)
       idp.faults.set('userinfo', { kind: 'answer', status: 200, body: '{"sub":"u-1001","name":"Mallory"}' })
       const { me, failure } = await signIn()
@@ -165,7 +165,7 @@ describe('a UserInfo answer', () => {
       .encrypt(rsa.public as JWK)
 
   // Shows: plugin 4.10.
-  it('accepts UserInfo that is only encrypted if no signature is agreed', async () => {
+  it('accepts an encrypted UserInfo response without signature if none is configured', async () => {
     for (const [agreed, sub, name, code] of [
       [ENCRYPTED, 'u-1001', 'Alice in Cipher', undefined],
       [ENCRYPTED, 'u-1002', undefined, 'userinfo_failed'],
@@ -202,7 +202,7 @@ describe('a UserInfo answer', () => {
   })
 })
 
-describe('an ID token that is signed by the client secret', () => {
+describe('an ID token signed with the client secret', () => {
   const start = keyedSetups()
   const alike = (members: Record<string, unknown>, more: KeyedOptions = {}) =>
     start({ client: members, registered: members, ...more })
@@ -215,7 +215,7 @@ describe('an ID token that is signed by the client secret', () => {
     })
   }
 
-  it('refuses an ID token signed with another secret, public key or algorithm', async () => {
+  it('refuses an ID token signed with another secret, a public key or no algorithm', async () => {
     for (const [alg, secret] of [
       ['HS256', 'guessed-secret'],
       ['HS256', ''],
@@ -233,7 +233,7 @@ describe('an ID token that is signed by the client secret', () => {
     }
   })
 
-  it('verifies UserInfo signed by a key, though ID tokens use the client secret', async () => {
+  it("verifies UserInfo with the IdP's key, even if ID tokens use the client secret", async () => {
     const members = { id_token_signed_response_alg: 'HS256', userinfo_signed_response_alg: 'RS256' }
     const { idp, signIn } = await alike(members, { idp: { claimsIn: 'userinfo' } })
     const { person, me } = await signIn()

@@ -10,7 +10,7 @@ const EVERY_MS = 10_000
 /** The time limit of a renewal in the plugin. */
 const RENEWAL_LIMIT_MS = 8_000
 
-describe('a session by Entra ID', () => {
+describe('a token renewal that Entra ID refuses', () => {
   const start = setups()
 
   async function startEntra(): Promise<Setup> {
@@ -44,7 +44,7 @@ describe('a session by Entra ID', () => {
     await until('no renewal under way', () => setup.clock.waiting(RENEWAL_LIMIT_MS) === 0)
   }
 
-  it('ends sessions exactly on the codes that its page lists', () => {
+  it("Entra ID's page lists exactly the error codes that end or keep a session", () => {
     const page = readDocument('plugin/docs/providers/entra-id.md')
     const documented = tableRows(section(page, '## When a session ends')).flatMap(([, outcome, codes = '']) =>
       [...codes.matchAll(/AADSTS(\d+)/g)].map(([, code]) => [code, outcome === 'out']),
@@ -56,7 +56,7 @@ describe('a session by Entra ID', () => {
   for (const number of [50057, 50076] as const) {
     const [error] = ENTRA_REFUSALS[number]
     const ends = error === 'invalid_grant'
-    it(`${ends ? 'ends' : 'keeps'} a session, and no other, on AADSTS${number}`, async () => {
+    it(`${ends ? 'ends' : 'keeps'} the user's session if Entra ID answers AADSTS${number}`, async () => {
       const setup = await startEntra()
       const [alice, bob] = [await signedIn(setup, 'alice'), await signedIn(setup, 'bob')]
       setup.idp.refuseRenewals('alice', number)

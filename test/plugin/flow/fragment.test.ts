@@ -25,7 +25,7 @@ describe('an answer in the fragment', () => {
 
   for (const responseType of ['id_token', 'code id_token', 'code']) {
     // Shows: plugin 4.24.
-    it(`signs in by a page that posts the fragment (${responseType})`, async () => {
+    it(`signs in by a page that posts the answer in the fragment (${responseType})`, async () => {
       const { host, browser, isIn, output, authLog } = await inFragment({ response_types: [responseType] })
       const person = browser()
       const { page, post, fragment } = await arrive(person, await answerFromIdp(person, host.url, 'alice'))
@@ -39,7 +39,7 @@ describe('an answer in the fragment', () => {
   }
 
   // Shows: plugin 9.17.
-  it('posts the fragment by an uncached page that allows only its own script', async () => {
+  it('the page that posts the fragment is not cached and allows only its own script', async () => {
     const { host, browser } = await inFragment()
     const person = browser()
     const { page } = await arrive(person, await answerFromIdp(person, host.url, 'alice'))
@@ -66,7 +66,7 @@ describe('an answer in the fragment', () => {
     expect((await post()).headers.location).to.equal('/')
   })
 
-  it('answers 404 without a pending login, or to a form without an answer', async () => {
+  it('the callback answers 404 without a pending login or without an answer', async () => {
     const { host, browser, authLog } = await inFragment()
     const callback = `${host.url}auth-oidc-callback?x=1`
     const person = browser()

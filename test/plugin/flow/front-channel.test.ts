@@ -7,7 +7,7 @@ const halfHash = (text: string, bits = 256) => {
   return digest.subarray(0, digest.length / 2).toString('base64url')
 }
 
-describe('an ID token that the browser brings', () => {
+describe('an ID token delivered by the browser', () => {
   const start = keyedSetups()
   for (const [content, front, back, reason] of [
     ['the hash of another code', { c_hash: halfHash('another') }, {}, /./],
@@ -34,7 +34,7 @@ describe('an ID token that the browser brings', () => {
   }
 })
 
-describe('an access token', () => {
+describe('the hash of an access token', () => {
   const start = keyedSetups()
 
   for (const [alg, bits] of [

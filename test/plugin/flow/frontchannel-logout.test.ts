@@ -32,7 +32,7 @@ describe('a front-channel logout', () => {
     fetch(`${host.url}${PATH}?${query}`, { method })
 
   // Shows: plugin 9.11.
-  it('ends exactly the named session, by an uncached page for a frame of the IdP', async () => {
+  it('ends exactly the named session, and answers a page that the IdP may frame', async () => {
     const { setup, sid, iss, signedInNow } = await startWithThree()
     const answer = await requestLogout(setup, new URLSearchParams({ iss, sid }))
     expect(answer.status).to.equal(200)
@@ -45,7 +45,7 @@ describe('a front-channel logout', () => {
   })
 
   // Shows: plugin 9.11.
-  it('ends and records nothing for an unknown sid', async () => {
+  it('neither ends nor records a session for an unknown sid', async () => {
     const { setup, iss, signedInNow, revoked } = await startWithThree()
     const countBefore = revoked()
     expect((await requestLogout(setup, new URLSearchParams({ iss, sid: 'made up' }))).status).to.equal(200)
@@ -54,7 +54,7 @@ describe('a front-channel logout', () => {
   })
 
   // Shows: plugin 9.11.
-  it('ends the session of the cookie if the request names none', async () => {
+  it("ends the session of the browser's cookie if the request names no session", async () => {
     const { setup, people, signedInNow } = await startWithThree()
     expect((await requestLogout(setup, new URLSearchParams())).status).to.equal(200)
     expect(await signedInNow()).to.deep.equal([true, true, true])
@@ -71,7 +71,7 @@ describe('a front-channel logout', () => {
     ['an empty session', 'iss=ISS&sid='],
   ] as const) {
     // Shows: plugin 9.11.
-    it(`refuses a request with ${parameters} and ends no session`, async () => {
+    it(`refuses a front-channel logout with ${parameters}, and ends no session`, async () => {
       const { setup, people, sid, iss, signedInNow } = await startWithThree()
       const query = form.replaceAll('ISS', encodeURIComponent(iss)).replaceAll('SID', encodeURIComponent(sid))
       const answer = await people[0]?.step(`${setup.host.url}${PATH}?${query}`)
@@ -82,7 +82,7 @@ describe('a front-channel logout', () => {
   }
 
   // Shows: plugin 9.11.
-  it('accepts a front-channel logout only by GET', async () => {
+  it('refuses a front-channel logout by any method but GET', async () => {
     const { setup, sid, iss, signedInNow } = await startWithThree()
     for (const method of ['POST', 'HEAD', 'PUT']) {
       const answer = await requestLogout(setup, new URLSearchParams({ iss, sid }), method)

@@ -7,7 +7,7 @@ describe('a login with the preset google', () => {
   const start = setups()
 
   // Shows: plugin 5.12, 8.3.
-  it('needs no issuer with the preset google, and uses its own button and callback', async () => {
+  it('the preset google needs no issuer, and has its own button and callback', async () => {
     const { host, browser, signIn } = await start({
       exactly: ({ hostUrl }) => ({
         newAccounts: true,

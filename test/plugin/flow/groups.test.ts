@@ -13,7 +13,7 @@ describe('groups in a whole login', () => {
   const setBob = ({ idp }: Setup, claims: Record<string, unknown>) =>
     idp.setUser({ ...BOB, claims: { ...BOB.claims, ...claims } })
 
-  describe('scope that the IdP refuses', () => {
+  describe('a groups scope that the IdP refuses', () => {
     for (const [condition, endpoint, idp] of [
       ['the answer refuses it', 'interaction', {}],
       ['the request is pushed', 'pushed_authorization_request', { requirePushedRequests: true }],
@@ -35,10 +35,10 @@ describe('groups in a whole login', () => {
     }
   })
 
-  describe('claim', () => {
+  describe('the groups claim', () => {
     for (const claimsIn of ['id_token', 'userinfo'] as const) {
       // Shows: plugin 6.8, 6.9.
-      it(`reads groups by a path into objects of ${claimsIn}`, async () => {
+      it(`reads groups from a claim inside objects of ${claimsIn}`, async () => {
         const groups = { scope: 'directory', claim: 'resource_access.mesh.roles', required: 'ops', sync: true }
         const scopes = { directory: ['realm_access', 'resource_access'] }
         const setup = await withGroups(groups, { idp: { scopes, claimsIn } })
@@ -48,7 +48,7 @@ describe('groups in a whole login', () => {
     }
 
     // Shows: plugin 6.8.
-    it('reads member names of an object as groups, as Zitadel sends roles', async () => {
+    it('reads the member names of an object as groups, as Zitadel sends roles', async () => {
       const claim = 'urn:zitadel:iam:org:project:roles'
       const groups = { scope: 'directory', claim, required: 'ops', siteadmin: 'root', sync: true }
       const setup = await withGroups(groups, { idp: { scopes: { directory: [claim] } } })
@@ -59,7 +59,7 @@ describe('groups in a whole login', () => {
     })
 
     // Shows: plugin 6.2.
-    it('reads groups from UserInfo if the ID token lacks them', async () => {
+    it('reads groups from UserInfo if the ID token has none', async () => {
       const { signIn } = await withGroups(
         { required: ['ops', 'mesh-users'] },
         { idp: { claimsIn: 'id_token', groupsIn: 'userinfo' } },
@@ -70,7 +70,7 @@ describe('groups in a whole login', () => {
 
   // Shows: plugin 6.2, 8.7.
   // Shows: meshcentral 10.
-  it('refuses users outside groups.required, with the rule only in the log', async () => {
+  it('refuses users outside groups.required, and names the rule only in the log', async () => {
     const setup = await withGroups({ required: ['ops', 'Mesh-Users'] })
     const { page, me } = await setup.signIn('bob')
     expect(page.url).to.match(/\/login\?failure=access_denied$/)
@@ -85,7 +85,7 @@ describe('groups in a whole login', () => {
   })
 
   // Shows: plugin 6.3, 6.4, 6.6.
-  it('grants and revokes site admin and mirrors groups by membership', async () => {
+  it('a user gains and loses site admin and mirrored groups with the groups claim', async () => {
     const setup = await withGroups({ siteadmin: ['ops', 'admins'], sync: true })
     setBob(setup, { groups: ['ops', 'radio'] })
     const first = await setup.signIn('bob')
@@ -97,7 +97,7 @@ describe('groups in a whole login', () => {
     expect(setup.authLog.at(-1)?.fields).to.deep.include({ siteAdmin: 'revoke', left: ['ops'] })
   })
 
-  it('mirrors no membership changes of over 1,000 groups, but applies rights by all', async () => {
+  it('mirrors no groups of a user with over 1,000, but still decides site admin', async () => {
     const setup = await withGroups({ siteadmin: 'ops', sync: true })
     setBob(setup, { groups: ['ops', 'radio'] })
     await setup.signIn('bob')

@@ -2,14 +2,14 @@ import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { type Setup, setups } from '../../support/sign-in-setup.ts'
 
-describe('asking the IdP about a session', () => {
+describe('the introspection of a session', () => {
   const start = setups()
   const signedIn = async ({ signIn }: Setup) => (await signIn()).person
   const stateOf = async (setup: Setup, person: ScriptedBrowser) =>
     JSON.parse((await person.step(`${setup.host.url}api/session`)).body).state as string
 
   // Shows: plugin 9.29.
-  it('reports an active session, and asks once in 10 s for each session', async () => {
+  it('reports an active session, and introspects each session at most once in 10 s', async () => {
     const setup = await start()
     const [person, otherBrowser] = [await signedIn(setup), await signedIn(setup)]
     const answers = await Promise.all([1, 2, 3].map(() => stateOf(setup, person)))

@@ -37,7 +37,7 @@ describe('the issuer object in a whole login', () => {
   }
 
   // Shows: plugin 2.7, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8.
-  it('uses every endpoint set by hand, and published ones for the rest', async () => {
+  it('uses every configured endpoint, and published ones for the rest', async () => {
     const members = Object.keys(ENDPOINTS) as Member[]
     const setup = await start({
       oidc: ({ idp: { issuer } }) => ({
@@ -59,7 +59,7 @@ describe('the issuer object in a whole login', () => {
   })
 
   // Shows: plugin 2.9.
-  it('works without discovery, and logs out at <issuer>/logout', async () => {
+  it('signs in and out with configured endpoints if discovery fails', async () => {
     const { idp } = await start({ idp: { claimsIn: 'userinfo' } })
     idp.faults.set('discovery', { kind: 'answer', status: 404 })
     idp.faults.set('logout', { kind: 'answer', status: 200, body: 'bye' })
@@ -84,7 +84,7 @@ describe('the issuer object in a whole login', () => {
   })
 
   // Shows: plugin 3.13, 3.14, 3.15.
-  it('signs at each endpoint by its own auth_signing_alg_values_supported', async () => {
+  it('signs at each endpoint with an algorithm configured for that endpoint', async () => {
     const members = {
       client_secret: 'a-client-secret-that-is-long-enough-for-every-HS-algorithm-there-is',
       token_endpoint_auth_method: 'client_secret_jwt',

@@ -48,7 +48,7 @@ describe('the log line of a failed login', () => {
 
   for (const fault of [{ kind: 'reset' }, { kind: 'hang' }] as const) {
     // Shows: plugin 10.25.
-    it(`says that the answer to a code was lost, and sends the code once (${fault.kind})`, async () => {
+    it(`logs that the answer to a code was lost, and sends the code once (${fault.kind})`, async () => {
       const setup = await start()
       setup.idp.faults.set('token', fault)
       const failed = failedLogin(setup)
@@ -64,7 +64,7 @@ describe('the log line of a failed login', () => {
     })
   }
 
-  describe('at the token endpoint', () => {
+  describe('a token endpoint that refuses the code', () => {
     const oauth = (status: number, error: string, description?: string) =>
       answering(status, JSON.stringify({ error, error_description: description }))
     const redirect: Fault = { kind: 'redirect', to: 'https://login.test/page?session=secret' }
@@ -120,7 +120,7 @@ describe('the log line of a failed login', () => {
         /did not answer as the protocol requires/,
       ],
     ] as const satisfies readonly (readonly [string, Fault, Expected, RegExp])[]) {
-      it(`logs status, reason and remedy when the token endpoint answers ${answer}`, async () => {
+      it(`logs status, reason and remedy if the token endpoint answers ${answer}`, async () => {
         const setup = await start()
         setup.idp.faults.set('token', fault)
         await failedLogin(setup)
@@ -131,7 +131,7 @@ describe('the log line of a failed login', () => {
       })
     }
 
-    it('hides secrets that the IdP repeats, and truncates its description', async () => {
+    it("logs the IdP's error description shortened, and hides secrets in it", async () => {
       const setup = await start()
       const person = setup.browser()
       const answer = await answerFromIdp(person, setup.host.url, 'alice')
@@ -150,7 +150,7 @@ describe('the log line of a failed login', () => {
   })
 
   // Shows: meshcentral 5.
-  it('names the endpoint that did not answer', async () => {
+  it('the log line of a failed login names the endpoint that did not answer', async () => {
     for (const [endpoint, fault, details] of [
       ['token', { kind: 'reset' }, { endpoint: 'token_endpoint', causeCode: 'ECONNRESET' }],
       ['jwks', { kind: 'answer', status: 500 }, { endpoint: 'jwks_uri', status: 500 }],
@@ -163,13 +163,13 @@ describe('the log line of a failed login', () => {
     }
   })
 
-  it('names the endpoint that discovery lacks', async () => {
+  it('the log line of a failed login names the endpoint missing from discovery', async () => {
     const setup = await start({ publishes: { authorization_endpoint: undefined } })
     await setup.redirectFrom()
     expectLine(setup, ['metadata_incomplete', { endpoint: 'authorization_endpoint' }, /set it in `issuer`/])
   })
 
-  it('logs status and reason of a failed UserInfo request', async () => {
+  it('logs status and reason if the UserInfo request fails', async () => {
     for (const [fault, details, remedy] of [
       [
         answering(403, '', { 'www-authenticate': 'Bearer error="insufficient_scope", error_description="no openid"' }),
@@ -222,15 +222,15 @@ describe('the log line of a failed login', () => {
       /but `client\.id_token_encrypted_response_alg`/,
     ],
   ] as const satisfies readonly (readonly [string, string, SetupOptions, Expected, RegExp])[]) {
-    it(`names the setting if ${condition}`, async () => {
+    it(`the log line of a failed login names the setting if ${condition}`, async () => {
       const setup = await start({ ...options, idp: { claimsIn: 'userinfo' } })
       await failedLogin(setup)
       expectLine(setup, [code, details, remedy])
     })
   }
 
-  describe('about the ID token', () => {
-    it('quotes nothing of a token answer that is not JSON', async () => {
+  describe('a refused ID token', () => {
+    it('the log line quotes nothing of a token answer that is not JSON', async () => {
       const setup = await start()
       setup.idp.faults.set('token', answering(200, 'eyJhbGciOi'))
       await failedLogin(setup)
@@ -239,7 +239,7 @@ describe('the log line of a failed login', () => {
     })
 
     // Shows: meshcentral 7.
-    it('shows no nonce', async () => {
+    it('the log line of a refused ID token contains no nonce', async () => {
       const setup = await start()
       setup.idp.forgeTokens((genuine) => setup.idp.sign({ ...decodeJwt(genuine), nonce: 'somebody-elses' }))
       await failedLogin(setup)
@@ -247,7 +247,7 @@ describe('the log line of a failed login', () => {
       expect(fields).to.not.have.any.keys('received', 'expected')
     })
 
-    it('names the missing key of the key set', async () => {
+    it('the log line suggests issuer.jwks_uri if no published key verifies the ID token', async () => {
       const setup = await start()
       const { public: key } = makeKey('RSA', { kid: 'another' })
       setup.idp.faults.set('jwks', answering(200, JSON.stringify({ keys: [key] })))
@@ -259,7 +259,7 @@ describe('the log line of a failed login', () => {
     })
   })
 
-  describe('where the IdP sends an error', () => {
+  describe('an error that the IdP sends', () => {
     for (const [error, description, remedy, message] of [
       ['access_denied', 'no', /cancelled at the IdP/, 'sign_in_cancelled'],
       ['login_required', '', /did not finish/, 'sign_in_incomplete'],
@@ -270,7 +270,7 @@ describe('the log line of a failed login', () => {
       ['temporarily_unavailable', '', /overloaded/, 'provider_unreachable'],
       ['constructor', '', /answered the login with an error/, 'provider_refused'],
     ] as const) {
-      it(`explains ${error}${description && ` "${description}"`} to administrator and user`, async () => {
+      it(`explains ${error}${description && ` "${description}"`} in the log and to the user`, async () => {
         const setup = await start()
         const page = await failedLogin(setup, (answer) => {
           answer.searchParams.delete('code')
@@ -285,10 +285,10 @@ describe('the log line of a failed login', () => {
     }
   })
 
-  describe('of a user outside the required groups', () => {
+  describe('a user outside the required groups', () => {
     const USER = { username: 'alice', password: 'alice-demo', sub: 'u-1001' }
 
-    it('names the missing groups claim by its path, and the claims received', async () => {
+    it('the log line of a refused user names the missing groups claim by path', async () => {
       const setup = await start({ oidc: { groups: { required: 'ops', claim: 'realm_access.roles' } } })
       setup.idp.setUser({ ...USER, claims: { name: 'Alice', groups: ['ops'] } })
       expect((await failedLogin(setup)).url).to.match(/failure=access_denied$/)
@@ -299,7 +299,7 @@ describe('the log line of a failed login', () => {
       expect(line.claimNames).to.include.members(['sub', 'name', 'groups']).and.not.include('ops')
     })
 
-    it('names a missing membership if other users of the domain have the claim', async () => {
+    it('the log line says the user is in no group if the claim came for other users', async () => {
       const setup = await start({ oidc: { groups: { required: 'mesh-users' } } })
       await setup.signIn('bob')
       setup.idp.setUser({ ...USER, claims: { name: 'Alice' } })

@@ -6,14 +6,14 @@ describe('the login page', () => {
   const start = setups()
 
   // Shows: plugin 9.42.
-  it('shows one button that names the provider', async () => {
+  it('the login page shows one button that names the provider', async () => {
     const { host, browser } = await start()
     const page = await browser().get(`${host.url}login`)
     expect(page.links).to.deep.equal([{ href: `${host.url}auth-oidc`, text: 'Sign in with 127.0.0.1' }])
   })
 
   // Shows: plugin 5.8, 5.11.
-  it('shows the configured text and icon of the button, escaped', async () => {
+  it('the login page shows the configured text and icon of the button, escaped', async () => {
     const buttonText = 'Enter with <b>"Corp" & Co.</b>'
     const buttonIconUrl = 'https://cdn.example.com/corp.png?a=1&b="'
     const { host, browser } = await start({ oidc: { custom: { buttonText, buttonIconUrl } } })
@@ -24,7 +24,7 @@ describe('the login page', () => {
   })
 
   // Shows: plugin 9.44.
-  it('needs no JavaScript from the button to the start page and the logout', async () => {
+  it('a login and a logout work without JavaScript', async () => {
     const { host, browser } = await start()
     const person = browser()
     for (const path of ['login', 'login?failure=access_denied']) {
@@ -42,7 +42,7 @@ describe('the login page', () => {
   })
 
   // Shows: plugin 9.43.
-  it('shows why the last login failed, in an alert for screen readers', async () => {
+  it('the login page shows in an alert why the last login failed', async () => {
     const { host, browser } = await start()
     for (const [code, message] of Object.entries(MESSAGES)) {
       const page = await browser().get(`${host.url}login?failure=${code}`)

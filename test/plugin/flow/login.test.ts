@@ -5,7 +5,7 @@ describe('a login', () => {
   const start = setups()
 
   // Shows: plugin 1.4, 2.1, 2.10.
-  it("signs a user in under the strategy's id and creates the account", async () => {
+  it('a first login creates an account whose id begins with ~oidc:', async () => {
     const { host, signIn, authLog } = await start()
     const { page, me } = await signIn()
     expect(page.url).to.equal(host.url)
@@ -23,7 +23,7 @@ describe('a login', () => {
 
   // Shows: plugin 2.3, 2.4, 10.7.
   // Shows: meshcentral 16.
-  it('sends state, nonce and PKCE S256, fresh for each login', async () => {
+  it('each login sends new values of state, nonce and PKCE S256', async () => {
     const { host, redirectFrom } = await start()
     const [first, second] = [(await redirectFrom()).searchParams, (await redirectFrom()).searchParams]
     expect(Object.fromEntries(first)).to.include({
@@ -43,7 +43,7 @@ describe('a login', () => {
   })
 
   // Shows: plugin 10.8.
-  it('asks UserInfo for email_verified if the ID token lacks it', async () => {
+  it('requests UserInfo if the ID token lacks email_verified', async () => {
     const { idp, signIn } = await start({ idp: { claimsIn: 'both' } })
     const alice = { username: 'alice', password: 'alice-demo', sub: 'u-1001' }
     const claims = { name: 'Alice', email: 'alice@example.test' }
@@ -93,7 +93,7 @@ describe('a login', () => {
 
   // Shows: plugin 7.12, 7.14.
   // Shows: meshcentral 26.
-  it('works with deprecated keys, each with one warning that names the new path', async () => {
+  it('a login works with deprecated keys, each with a warning that names the new path', async () => {
     const setup = await start({
       exactly: ({ idp, hostUrl }) => ({
         issuer: idp.issuer,
@@ -113,7 +113,7 @@ describe('a login', () => {
   })
 
   // Shows: meshcentral 11.
-  it('succeeds in each of several parallel tabs of one browser', async () => {
+  it('logins in several parallel tabs of one browser all succeed', async () => {
     const { host, browser, isIn } = await start()
     const person = browser()
     const pages = await Promise.all(Array.from({ length: 3 }, () => person.get(`${host.url}auth-oidc`)))

@@ -20,7 +20,7 @@ describe('a logout', () => {
 
   // Shows: plugin 9.2, 9.6.
   // Shows: meshcentral 14.
-  it('ends the session, then redirects to the IdP with id_token_hint and return URL', async () => {
+  it('logout ends the session, then redirects to the IdP with id_token_hint', async () => {
     const { setup, host, idp, person } = await start()
     const url = await loggedOut(setup, person)
     expect(url.origin + url.pathname).to.equal(`${idp.issuer}/session/end`)
@@ -33,7 +33,7 @@ describe('a logout', () => {
     expect(next.searchParams.get('state')).to.not.equal(url.searchParams.get('state'))
   })
 
-  it('answers 405 to HEAD and keeps the session', async () => {
+  it('answers 405 to HEAD at the logout route, and keeps the session', async () => {
     const { host, isIn, person } = await start()
     const { status, headers } = await fetch(`${host.url}logout`, {
       method: 'HEAD',
@@ -45,7 +45,7 @@ describe('a logout', () => {
 
   // Shows: plugin 8.2.
   // Shows: meshcentral 14.
-  it('signs out at the IdP and returns, so that the next login asks for the password', async () => {
+  it('after a logout at the IdP, the next login asks for the password', async () => {
     const { host, person } = await start()
     const [form] = (await person.get(host.url)).forms
     const question = await person.submit(form!)
@@ -69,20 +69,20 @@ describe('a logout', () => {
 
   // Shows: plugin 2.5.
   // Shows: meshcentral 14.
-  it('redirects to logouturl exactly as configured', async () => {
+  it('logout redirects to logouturl exactly as configured', async () => {
     const logouturl = 'https://idp.test/bye?x=1&TargetResource=https%3A%2F%2Fmesh.test%2Flogin'
     const { setup, idp, person } = await start({ oidc: { logouturl }, ...UNPUBLISHED })
     expect((await loggedOut(setup, person)).href).to.equal(logouturl)
     expect(idp.requests('logout')).to.equal(0)
   })
 
-  it('redirects a logout without a session to the login page', async () => {
+  it('logout redirects to the login page if the browser has no session', async () => {
     const { host, browser } = await startSetup()
     expect((await browser().step(`${host.url}logout`)).headers.location).to.equal('/login')
   })
 
   // Shows: plugin 9.7.
-  it('ends the session while the IdP is down, and says so on the login page', async () => {
+  it('logout ends the session while the IdP is down, and tells the user', async () => {
     const { setup, host, idp, person } = await start()
     await idp.down()
     const { headers } = await person.step(`${host.url}logout`)
@@ -95,7 +95,7 @@ describe('a logout', () => {
   })
 
   // Shows: plugin 9.5.
-  it('sends a long ID token to the logout by a form that works without script', async () => {
+  it('logout posts a long ID token by a form that works without JavaScript', async () => {
     const { host, idp, isIn, signIn } = await start({
       idp: { scopes: { large: ['large'] } },
       oidc: { custom: { scope: 'openid profile large' } },
@@ -127,7 +127,7 @@ describe('a logout', () => {
   })
 
   // Shows: plugin 3.9.
-  it('redirects to the configured end_session_endpoint with id_token_hint', async () => {
+  it('logout redirects to the configured end_session_endpoint with id_token_hint', async () => {
     const issuer = { end_session_endpoint: 'https://idp.test/bye?x=1' }
     const { setup, idp, person } = await start({
       ...UNPUBLISHED,
@@ -140,10 +140,10 @@ describe('a logout', () => {
     expect(idp.requests('logout')).to.equal(0)
   })
 
-  describe('where the IdP publishes no end-session endpoint', () => {
+  describe('a logout at an IdP without end-session endpoint', () => {
     for (const status of [404, 410]) {
       // Shows: plugin 9.8.
-      it(`ends on the login page with a warning if <issuer>/logout answers ${status}`, async () => {
+      it(`logout ends on the login page and warns if <issuer>/logout answers ${status}`, async () => {
         const { setup, host, idp, person } = await start(UNPUBLISHED)
         idp.faults.set('logout', { kind: 'answer', status })
         expect((await loggedOut(setup, person)).href).to.equal(`${host.url}login`)
@@ -156,12 +156,12 @@ describe('a logout', () => {
     }
 
     for (const [condition, fault] of [
-      ['is a page', { kind: 'answer', status: 200, body: 'bye' }],
-      ['wants to know more', { kind: 'answer', status: 400 }],
-      ['gives no answer in 5 s', { kind: 'hang' }],
+      ['answers with a page', { kind: 'answer', status: 200, body: 'bye' }],
+      ['answers 400', { kind: 'answer', status: 400 }],
+      ['does not answer in 5 s', { kind: 'hang' }],
     ] as const) {
       // Shows: plugin 3.9, 9.8.
-      it(`redirects to <issuer>/logout without session data if it ${condition}`, async () => {
+      it(`logout redirects to <issuer>/logout without session data if it ${condition}`, async () => {
         const { setup, host, idp, clock, person } = await start(UNPUBLISHED)
         idp.faults.set('logout', fault)
         const pending = loggedOut(setup, person)
@@ -181,7 +181,7 @@ describe('a logout', () => {
     }
   })
 
-  describe('and token revocation', () => {
+  describe('token revocation at logout', () => {
     const revoked = ({ idp }: Setup) => idp.requests('revocation')
     /** Signs Bob in with a refresh token. */
     const withRefreshToken = async (options: SetupOptions, changes: object = {}) => {
@@ -195,14 +195,14 @@ describe('a logout', () => {
     }
 
     for (const [scenario, options, granted, count] of [
-      ['only the access token if the end-session endpoint follows', {}, undefined, 1],
+      ['only the access token if the browser goes to the end-session endpoint', {}, undefined, 1],
       ['both tokens without an end-session endpoint', UNPUBLISHED, undefined, 2],
-      ['both tokens if the browser goes elsewhere', { oidc: { logouturl: 'https://idp.test/bye' } }, undefined, 2],
+      ['both tokens if logouturl is configured', { oidc: { logouturl: 'https://idp.test/bye' } }, undefined, 2],
       ['both tokens if offline_access was granted', {}, 'offline_access', 2],
-      ['both tokens if offline_access was requested, grant unknown', OFFLINE, undefined, 2],
+      ['both tokens if offline_access was requested and no granted scope is known', OFFLINE, undefined, 2],
     ] as const) {
       // Shows: plugin 9.4.
-      it(`revokes ${scenario}`, async () => {
+      it(`logout revokes ${scenario}`, async () => {
         const { setup, person } = await withRefreshToken(options, { scope: granted })
         await loggedOut(setup, person)
         expect(revoked(setup)).to.equal(count)
@@ -211,7 +211,7 @@ describe('a logout', () => {
     }
 
     // Shows: plugin 9.3.
-    it('revokes nothing if the IdP cannot, without a complaint', async () => {
+    it('logout logs no warning if the IdP supports no revocation', async () => {
       const { setup, idp, person } = await start({ publishes: { revocation_endpoint: undefined } })
       expect((await loggedOut(setup, person)).pathname).to.equal('/session/end')
       expect(idp.requests('revocation')).to.equal(0)
@@ -222,7 +222,7 @@ describe('a logout', () => {
     })
 
     // Shows: plugin 9.3.
-    it('waits at most 2 s for the revocation, and logs out even if it fails', async () => {
+    it('logout waits at most 2 s for the revocation, and ends even if it fails', async () => {
       const { setup, idp, clock, person } = await start()
       for (const [fault, code, path] of [
         [{ kind: 'hang' }, 'provider_unreachable', '/login'],
@@ -247,7 +247,7 @@ describe('a logout', () => {
     })
 
     // Shows: plugin 9.7.
-    it('counts one answered revocation as proof that the IdP is up', async () => {
+    it('logout redirects to the IdP if at least one of two revocations was answered', async () => {
       const lossy: typeof fetch = async (input, init) => {
         if (String(init?.body).includes('token_type_hint=refresh_token'))
           throw new TypeError('fetch failed', { cause: new Error('no connection') })

@@ -99,7 +99,7 @@ describe('malformed requests at a server that parses queries and bodies into obj
   }
 
   // Shows: plugin 10.27.
-  it('treats a request without a Host header as one to the default domain (HTTP/1.0)', async () => {
+  it('a request without Host header (HTTP/1.0) belongs to the default domain', async () => {
     for (const route of ROUTES) {
       const socket = connect(host.port, '127.0.0.1')
       socket.end(`GET /${route} HTTP/1.0\r\n\r\n`)
@@ -111,7 +111,7 @@ describe('malformed requests at a server that parses queries and bodies into obj
   })
 
   // Shows: plugin 10.27.
-  it('refuses an iss that is not a string', async () => {
+  it('refuses a login initiation with an iss that is not a string', async () => {
     await fetch(`${host.url}auth-oidc?iss[toString]=x`, { redirect: 'manual' })
     expect(host.authLog.splice(0).map(({ fields }) => [fields.code, fields.iss])).to.deep.equal([
       ['initiation_refused', 'not one text'],

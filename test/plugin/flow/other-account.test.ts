@@ -23,7 +23,7 @@ describe('an account under another id than the configured one', () => {
   }
 
   // Shows: plugin 5.3.
-  it('warns with both ids and the remedy if the account exists under sub', async () => {
+  it("warns with both ids and the remedy if the user's account has sub as its id", async () => {
     const setup = await startKnownByOid({ newAccounts: false }, ['~oidc:u-1002'])
     const { page, failure } = await setup.signIn('bob')
     const [warning, ...more] = setup.lines('account-under-other-id')
@@ -44,7 +44,7 @@ describe('an account under another id than the configured one', () => {
   })
 
   // Shows: plugin 5.3.
-  it('warns before it creates a second account', async () => {
+  it('warns before it creates a second account for a user who has one under sub', async () => {
     const setup = await startKnownByOid({}, ['~oidc:u-1002'])
     expect((await setup.signIn('bob')).me).to.include({ status: 200, id: OID })
     expect((await setup.signIn('bob')).me).to.include({ status: 200, id: OID })
@@ -64,7 +64,7 @@ describe('an account under another id than the configured one', () => {
   })
 
   // Shows: plugin 5.4.
-  it("keeps the account's name if the IdP does not send the name claim", async () => {
+  it("a user keeps the account's name if the IdP sends no name claim", async () => {
     const setup = await start({ oidc: { custom: { scope: 'openid email' } } })
     const id = '~oidc:u-1002'
     await setup.host.records.accounts.create('', { id, name: 'Robert', email: null, emailVerified: null })

@@ -4,7 +4,7 @@ import { hearSessionIds } from '../../support/session-ids.ts'
 import { type Setup, type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 import { until } from '../../support/until.ts'
 
-describe('other sessions of a user when a back-channel logout ends one', () => {
+describe('other sessions of a user at a back-channel logout', () => {
   const start = setups()
 
   const signedIn = async ({ signIn }: Setup, name?: string) => (await signIn(name)).person
@@ -36,7 +36,7 @@ describe('other sessions of a user when a back-channel logout ends one', () => {
     [', by sid alone', { sub: undefined }],
   ] as const) {
     // Shows: plugin 9.9, 9.29.
-    it(`ends other sessions that the IdP has ended too, before it answers${suffix}`, async () => {
+    it(`a back-channel logout also ends sessions that are inactive at the IdP${suffix}`, async () => {
       const { setup, second, sendLogout, signedInNow } = await startWithThree()
       // This recent answer must not be reused.
       expect(JSON.parse((await second.step(`${setup.host.url}api/session`)).body).state).to.equal('active')
@@ -50,7 +50,7 @@ describe('other sessions of a user when a back-channel logout ends one', () => {
     })
   }
 
-  it('does not introspect if all sessions ended or there is no endpoint', async () => {
+  it('a back-channel logout does not introspect without remaining session or endpoint', async () => {
     const { setup, sendLogout } = await startWithThree()
     expect((await sendLogout({ sid: undefined })).status).to.equal(200)
     expect(introspections(setup)).to.equal(0)
@@ -60,7 +60,7 @@ describe('other sessions of a user when a back-channel logout ends one', () => {
     expect(introspections(without.setup)).to.equal(0)
   })
 
-  it('keeps other sessions if introspection fails, with one log line', async () => {
+  it('a back-channel logout keeps other sessions if introspection fails, and logs it', async () => {
     const { setup, sendLogout, signedInNow } = await startWithThree()
     setup.idp.faults.set('introspection', { kind: 'answer', status: 500, body: '{"error":"server_error"}' })
     expect((await sendLogout()).status).to.equal(200)
@@ -70,7 +70,7 @@ describe('other sessions of a user when a back-channel logout ends one', () => {
   })
 
   // Shows: plugin 9.9.
-  it('answers the IdP after at most 4 s', async () => {
+  it('a back-channel logout is answered after at most 4 s if introspection hangs', async () => {
     const { setup, sendLogout, signedInNow } = await startWithThree()
     setup.idp.faults.set('introspection', { kind: 'hang' })
     const answer = sendLogout()

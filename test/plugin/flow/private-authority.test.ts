@@ -9,7 +9,7 @@ describe('an IdP with a private certificate authority', () => {
   const start = privateIdps()
 
   // Shows: plugin 8.4.
-  it('names the untrusted authority in both logs, but not on the login page', async () => {
+  it('logs the error of an untrusted IdP certificate, but does not show it to the user', async () => {
     const { host, browser } = await start({ intermediate: true, isTrusted: false })
     expect(await host.told('discovery-failed')).to.include({ msg: `OIDC: Discovery failed. ${UNTRUSTED}` })
     const page = await browser.get(`${host.url}auth-oidc`)
@@ -21,7 +21,7 @@ describe('an IdP with a private certificate authority', () => {
   })
 
   // Shows: plugin 8.4.
-  it('works with the whole chain in NODE_EXTRA_CA_CERTS', async () => {
+  it("a login works if NODE_EXTRA_CA_CERTS names the IdP's certificate authority", async () => {
     const { host, browser } = await start({ intermediate: true })
     expect((await browser.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)
     expect(await whoAmI(browser, host.url)).to.include({ status: 200, id: '~oidc:u-1001' })
@@ -29,7 +29,7 @@ describe('an IdP with a private certificate authority', () => {
   })
 
   // Shows: plugin 10.24.
-  it('an IdP is refused even with NODE_TLS_REJECT_UNAUTHORIZED=0, and logs a warning', async () => {
+  it('refuses an untrusted IdP even with NODE_TLS_REJECT_UNAUTHORIZED=0, and logs why', async () => {
     const { host, idp } = await start({ isTrusted: false, env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } })
     const { msg } = await host.told('tls-verification-kept')
     expect(msg).to.include('NODE_TLS_REJECT_UNAUTHORIZED').and.include('NODE_EXTRA_CA_CERTS')

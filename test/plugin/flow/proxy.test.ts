@@ -9,7 +9,7 @@ import { whoAmI } from '../../support/sign-in-setup.ts'
 const ENDPOINTS: readonly Endpoint[] = ['discovery', 'jwks', 'token', 'userinfo', 'introspection', 'revocation']
 const BOUND = { tls_client_certificate_bound_access_tokens: true }
 
-describe('a proxy on the way to the IdP', () => {
+describe('an HTTP proxy between server and IdP', () => {
   const start = privateIdps()
   let proxy: ConnectProxy
   const startProxy = async (options?: ConnectProxyOptions) => {
@@ -38,7 +38,7 @@ describe('a proxy on the way to the IdP', () => {
     expect(JSON.stringify(host.lines)).to.not.match(/p@ss|p%40ss|bWU6/)
   })
 
-  it('sends plain HTTP on loopback through HTTP_PROXY', async () => {
+  it('sends plain HTTP requests to the IdP through HTTP_PROXY', async () => {
     const port = await startProxy()
     const { idp, host, browser } = await start({ tls: false, env: { HTTP_PROXY: `http://127.0.0.1:${port}` } })
     expect((await browser.login(host.url, 'alice', 'alice-demo')).url).to.equal(host.url)

@@ -16,7 +16,7 @@ describe('a pushed authorization request', () => {
 
   for (const [source, options] of [
     ['the client object', { client: PUSHED, registered: PUSHED }],
-    ['the metadata of the IdP', { client: {}, idp: { requirePushedRequests: true } }],
+    ["the IdP's metadata", { client: {}, idp: { requirePushedRequests: true } }],
     [
       'the issuer object',
       {
@@ -26,7 +26,7 @@ describe('a pushed authorization request', () => {
     ],
   ] as readonly (readonly [string, KeyedOptions])[]) {
     // Shows: plugin 3.43, 4.29, 9.26.
-    it(`pushes the request if ${source} requires it`, async () => {
+    it(`pushes the authorization request if ${source} requires it`, async () => {
       const { host, signIn, pushes, sentTo } = await begin(options)
       expect([...sentTo.searchParams.keys()].sort()).to.deep.equal(['client_id', 'request_uri'])
       expect(pushes).to.have.length(1)
@@ -43,7 +43,7 @@ describe('a pushed authorization request', () => {
     ['none', ['client_id', 'request']],
   ] as const) {
     // Shows: plugin 4.18.
-    it(`pushes only the request object besides authentication by ${method}`, async () => {
+    it(`pushes only the request object and authentication by ${method}`, async () => {
       const { host, signIn, pushes, idp } = await begin({
         keys: [makeKey('P-256')],
         client: { ...PUSHED, token_endpoint_auth_method: method, request_object_signing_alg: 'ES256' },
@@ -60,7 +60,7 @@ describe('a pushed authorization request', () => {
   }
 
   // Shows: plugin 4.29.
-  it("ends the login with the IdP's error if the pushed request is refused", async () => {
+  it("the login ends with the IdP's error if the IdP refuses the pushed request", async () => {
     for (const [status, body] of [
       [400, { error: 'invalid_request', error_description: 'no' }],
       [302, {}],
@@ -77,7 +77,7 @@ describe('a pushed authorization request', () => {
     }
   })
 
-  it('ends the login if the IdP has no endpoint for pushed requests', async () => {
+  it('the login ends if the IdP has no endpoint for pushed requests', async () => {
     const publishes = { pushed_authorization_request_endpoint: undefined }
     const { redirectFrom, authLog } = await start({ client: PUSHED, publishes })
     expect((await redirectFrom()).search).to.equal('?failure=provider_unreachable')
@@ -113,7 +113,7 @@ describe('a request that must be signed', () => {
   }
 
   // Shows: plugin 4.28.
-  it('sends no request if no key signs as the IdP requires', async () => {
+  it('sends no authorization request if no key signs as the IdP requires', async () => {
     for (const [ownKeys, member] of [
       [[makeKey('P-384')], 'require_signed_request_object'],
       [[], 'request_object_signing_alg'],

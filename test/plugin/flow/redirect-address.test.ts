@@ -6,7 +6,7 @@ describe('the redirect address in a whole login', () => {
 
   for (const path of ['auth-oidc-callback', 'signin/oidc', 'a(b)+c.*/cb', 'cb?of=idp']) {
     // Shows: plugin 4.4, 8.1.
-    it(`accepts any path as redirect address: ${path}`, async () => {
+    it(`a login works with any path as redirect address: ${path}`, async () => {
       const setup = await start({
         exactly: ({ idp, hostUrl }) => ({
           issuer: idp.issuer,

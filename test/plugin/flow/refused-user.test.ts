@@ -27,7 +27,7 @@ describe('a user with an account who is refused by groups.required', () => {
   }
 
   // Shows: plugin 6.2.
-  it('loses all sessions, counted in one log line, and no other user does', async () => {
+  it('a refused user loses all sessions, counted in one log line; other users keep theirs', async () => {
     const { setup, signedIn } = await startWithBob()
     setGroups(setup, ['others'])
     const refused = await signIn(setup, 'bob')
@@ -43,7 +43,7 @@ describe('a user with an account who is refused by groups.required', () => {
   })
 
   // Shows: plugin 6.12.
-  it('loses site admin and mirrored groups unless groups are unknown', async () => {
+  it('a refused user loses site admin and mirrored groups, unless groups are unknown', async () => {
     const setup = await start({ oidc: { groups: { required: 'mesh-users', siteadmin: 'mesh-users', sync: true } } })
     await signIn(setup, 'bob')
     const { accounts, groups } = setup.host.records
@@ -64,7 +64,7 @@ describe('a user with an account who is refused by groups.required', () => {
   })
 
   // Shows: plugin 6.2.
-  it('keeps all sessions if the groups are unknown', async () => {
+  it('a user keeps all sessions if the groups are unknown', async () => {
     const { setup, signedIn } = await startWithBob()
     setGroups(setup, 5)
     await signIn(setup, 'bob')
@@ -74,7 +74,7 @@ describe('a user with an account who is refused by groups.required', () => {
   })
 
   // Shows: plugin 6.2.
-  it('loses no session by a login that is not verified', async () => {
+  it('a user loses no session by a login that was not verified', async () => {
     const { setup, signedIn } = await startWithBob()
     const stranger = new TextEncoder().encode('somebody else, who has a key of 32 bytes or more')
     const claims = { sub: BOB.sub, groups: [] }
@@ -93,7 +93,7 @@ describe('a user with an account who is refused by groups.required', () => {
     expect(await signedIn()).to.deep.equal([true, true, true])
   })
 
-  it('a user is refused even if the sessions cannot be ended, and the log says so', async () => {
+  it('refuses and logs a user outside groups.required whose sessions cannot be ended', async () => {
     const sessionStore = new MoodyStore()
     const { setup } = await startWithBob({ ...RULES, host: { sessionStore } })
     setGroups(setup, [])

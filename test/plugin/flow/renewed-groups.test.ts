@@ -40,7 +40,7 @@ describe('a renewed ID token', () => {
     new Promise<string>((resolve) => store.all((_error, sessions) => resolve(JSON.stringify(sessions))))
 
   // Shows: plugin 9.12.
-  it('ends all sessions and revokes rights when renewed groups do not admit a user', async () => {
+  it('renewed groups that do not admit a user end all sessions and revoke rights', async () => {
     const { setup, person } = await startWithBob()
     const elsewhere = (await setup.signIn('bob')).person
     const bystander = (await setup.signIn('alice')).person
@@ -56,7 +56,7 @@ describe('a renewed ID token', () => {
   })
 
   // Shows: plugin 9.12.
-  it('updates site admin and groups of a user who is still admitted, with one line', async () => {
+  it('renewed groups that admit a user update site admin and mirrored groups', async () => {
     const { setup, person } = await startWithBob()
     setGroups(setup, ['mesh-users', 'newcomers'])
     await renew(setup)
@@ -73,7 +73,7 @@ describe('a renewed ID token', () => {
     ['with a groups claim of an unusable type', 'id_token', 5],
   ] as const) {
     // Shows: plugin 9.12.
-    it(`changes nothing on a renewal ${condition}`, async () => {
+    it(`a renewal ${condition} changes nothing`, async () => {
       const { setup, person, store } = await startWithBob(claimsIn)
       setGroups(setup, groups)
       for (const _ of [1, 2]) {

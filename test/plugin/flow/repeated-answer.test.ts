@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { answerFromIdp, setups, whoAmI } from '../../support/sign-in-setup.ts'
 
-describe('an answer that comes again after its login', () => {
+describe('an answer that a browser sends again', () => {
   const start = setups()
 
   // Shows: plugin 9.19, 10.13.
   // Shows: meshcentral 18.
-  it('leads to the same page again in the browser that it signed in', async () => {
+  it('an answer sent again by the same browser leads to the same page', async () => {
     const { host, idp, browser, authLog } = await start()
     const person = browser()
     const answer = await answerFromIdp(person, host.url, 'alice', 'auth-oidc?return=/api/me?x=1')
@@ -18,7 +18,7 @@ describe('an answer that comes again after its login', () => {
     expect((await whoAmI(person, host.url)).status).to.equal(200)
   })
 
-  it('stays valid after a HEAD request or a prefetch', async () => {
+  it('an answer stays valid after a HEAD request or a prefetch', async () => {
     const { host, idp, browser } = await start()
     const person = browser()
     const answer = await answerFromIdp(person, host.url, 'alice')
@@ -36,10 +36,10 @@ describe('a posted form over the limits', () => {
 
   for (const [size, path, form] of [
     ['256 KB', 'auth-oidc-callback', [['state', 'x'.repeat(256 * 1024)]]],
-    ['256 KB where logins begin', 'auth-oidc', [['iss', 'x'.repeat(256 * 1024)]]],
+    ['256 KB at the login route', 'auth-oidc', [['iss', 'x'.repeat(256 * 1024)]]],
     ['50 fields', 'auth-oidc-callback', Array.from({ length: 51 }, (_, index) => [`f${index}`, 'x'])],
   ] as const) {
-    it(`redirects an oversized form to login, and logs it: ${size}`, async () => {
+    it(`redirects a form that is too large to the login page, and logs it: ${size}`, async () => {
       const { host, browser, authLog } = await start()
       const { status, headers } = await browser().step(host.url + path, { form: form as never })
       expect(status).to.equal(302)

@@ -23,7 +23,7 @@ describe('a host with a replaced issuer', () => {
   }
 
   // Shows: plugin 5.13, 8.6.
-  it('ends sessions of the old issuer, and refuses its accounts to the new issuer', async () => {
+  it('after the issuer changed, ends its sessions and refuses users with old accounts', async () => {
     const open = restarted()
     const oldHost = await open()
     const { person } = await oldHost.signIn('alice')
@@ -39,7 +39,7 @@ describe('a host with a replaced issuer', () => {
   })
 
   // Shows: plugin 5.13.
-  it('keeps sessions and accounts of an issuer in previous_issuers', async () => {
+  it('a user keeps session and account if the old issuer is in previous_issuers', async () => {
     const open = restarted()
     const oldHost = await open()
     const { person } = await oldHost.signIn('alice')
@@ -51,7 +51,7 @@ describe('a host with a replaced issuer', () => {
   })
 
   // Shows: plugin 5.13.
-  it('ends the sessions of a refused user from previous issuers too', async () => {
+  it('a refused user also loses sessions from issuers in previous_issuers', async () => {
     const open = restarted()
     const oldHost = await open({ groups: {} })
     const { person } = await oldHost.signIn('alice')
@@ -65,7 +65,7 @@ describe('a host with a replaced issuer', () => {
   })
 
   // Shows: plugin 6.12.
-  it('ends sessions of a refused account from when its user was another subject', async () => {
+  it("a refused user also loses the account's sessions from another subject", async () => {
     const open = restarted()
     const claims = { uuid: 'email' }
     const oldHost = await open({ groups: {}, custom: { claims } })

@@ -12,7 +12,7 @@ describe('a request object', () => {
 
   for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256', 'HS512']) {
     // Shows: plugin 4.13, 4.15.
-    it(`signs the whole request by ${alg}`, async () => {
+    it(`signs all request parameters by ${alg}`, async () => {
       const { host, idp, redirectFrom, signIn } = await startWith({
         request_object_signing_alg: alg,
         default_max_age: 3600,
@@ -60,7 +60,7 @@ describe('a request object', () => {
 
   const ENCRYPTED = { request_object_signing_alg: 'ES256', request_object_encryption_alg: 'RSA-OAEP' }
 
-  it('encrypts to the current key of the IdP that is meant for encryption', async () => {
+  it("encrypts the request to the IdP's current key whose use is encryption", async () => {
     const { host, idp, redirectFrom, signIn } = await startWith(ENCRYPTED)
     await redirectFrom()
     await idp.rotateKeys({ withdraw: true })
@@ -80,7 +80,7 @@ describe('a request object', () => {
     ['answers the key request with an error', { kind: 'answer', status: 500 }, 'metadata_incomplete'],
     ['does not answer the key request', { kind: 'reset' }, 'provider_unreachable'],
   ] as const) {
-    it(`sends no request and refuses the login if the IdP ${condition}`, async () => {
+    it(`refuses the login without a request if the IdP ${condition}`, async () => {
       const { idp, redirectFrom, authLog } = await startWith(ENCRYPTED)
       idp.faults.set('jwks', fault)
       expect((await redirectFrom()).search).to.match(/^\?failure=/)
@@ -93,7 +93,7 @@ describe('the time of the login at the IdP', () => {
   const start = keyedSetups()
 
   // Shows: plugin 4.14.
-  it('requests auth_time if required, and refuses an ID token without it', async () => {
+  it('with require_auth_time, requests auth_time and refuses an ID token without it', async () => {
     for (const responseType of ['code', 'id_token', 'code id_token']) {
       // The IdP does not know the requirement, so the request must contain it.
       const registered = { response_types: [responseType] }

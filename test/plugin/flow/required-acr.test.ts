@@ -16,7 +16,7 @@ describe('custom.required_acr', () => {
   }
 
   // Shows: plugin 5.6.
-  it('requests each allowed level, and admits a user if the ID token has one', async () => {
+  it('requests each level of required_acr, and admits a user with one of them', async () => {
     const setup = await signedInAt('urn:three')
     expect((await setup.redirectFrom()).searchParams.get('acr_values')).to.equal('urn:two urn:three')
     expect((await setup.signIn()).page.url).to.equal(setup.host.url)
@@ -24,10 +24,10 @@ describe('custom.required_acr', () => {
 
   for (const [condition, acr] of [
     ['at a lower level', 'urn:one'],
-    ['with several levels at once', LEVELS],
+    ['with a list of levels', LEVELS],
     ['without a level', undefined],
   ] as const) {
-    it(`refuses a login ${condition}, and logs the level received`, async () => {
+    it(`refuses a login ${condition} if required_acr is set, and logs the level received`, async () => {
       const setup = await signedInAt(acr)
       expect((await setup.signIn()).page.url).to.include('login?failure=sign_in_incomplete')
       expect(setup.authLog.at(-1)?.fields).to.deep.include({
@@ -38,7 +38,7 @@ describe('custom.required_acr', () => {
     })
   }
 
-  it('ignores acr in UserInfo', async () => {
+  it('ignores an acr in UserInfo, because only the ID token counts for required_acr', async () => {
     const idp = { claimsIn: 'userinfo', scopes: { profile: ['name', 'acr'] } } as const
     const setup = await start({ oidc: { custom: { required_acr: 'urn:two' } }, idp })
     const claims = { name: 'Dora', email: 'dora@example.test', email_verified: true, acr: 'urn:two' }
@@ -58,7 +58,7 @@ describe('custom.required_acr', () => {
     ],
     ['that authorization_params set instead', { own: { acr_values: 'urn:four' } }, 'urn:four', undefined],
   ] as const) {
-    it(`requests the level ${way}`, async () => {
+    it(`requests the level of required_acr ${way}`, async () => {
       const { issuer = {}, own: params = {} } = more as Record<string, Record<string, unknown>>
       const setup = await start({
         oidc: ({ idp }) => ({

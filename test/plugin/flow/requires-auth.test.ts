@@ -90,7 +90,7 @@ describe('a page behind requiresAuth', () => {
   }
 
   // Shows: plugin 9.47.
-  it('sends a browser to the provider and back, and gives the handler the account', async () => {
+  it('a visitor of a protected page signs in and returns to it with an account', async () => {
     const browser = browse()
     const { status, headers } = await browser.step(`${url}devices?tab=files&x=1`)
     expect([status, headers.location]).to.deep.equal([302, '/auth-oidc?return=%2Fdevices%3Ftab%3Dfiles%26x%3D1'])
@@ -103,7 +103,7 @@ describe('a page behind requiresAuth', () => {
   })
 
   // Shows: plugin 9.47.
-  it('answers 401 to scripts and forms, which cannot follow a redirect to the IdP', async () => {
+  it('answers 401 instead of a redirect to scripts and forms at a protected page', async () => {
     const browser = browse()
     const requests = [SCRIPT, { headers: { accept: 'image/avif,*/*' } }, { form: [] }]
     for (const request of requests) {
@@ -114,13 +114,13 @@ describe('a page behind requiresAuth', () => {
   })
 
   // Shows: plugin 9.47.
-  it('signs in without a return address if that is too long for a proxy', async () => {
+  it('a login drops the return address if it is too long for a proxy', async () => {
     const { status, headers } = await browse().step(`${url}devices?${'x'.repeat(7_000)}`)
     expect([status, headers.location]).to.deep.equal([302, '/auth-oidc'])
   })
 
   // Shows: plugin 9.47.
-  it('admits no session of a removed or locked account, or of another domain', async () => {
+  it('refuses the session of a removed or locked account, or of another domain', async () => {
     const browser = await signIn()
     expect((await browser.step(`${url}devices`, SCRIPT)).status).to.equal(200)
     changed = () => undefined
@@ -141,7 +141,7 @@ describe('a page behind requiresAuth', () => {
   })
 
   // Shows: plugin 9.47.
-  it('fails closed if the accounts cannot be read', async () => {
+  it('a protected page answers 500 if the accounts cannot be read', async () => {
     const browser = await signIn()
     changed = () => Promise.reject(new Error('the accounts are away'))
     const { status, body } = await browser.step(`${url}devices`)

@@ -30,7 +30,7 @@ describe('response_mode', () => {
   ] as const) {
     for (const type of types) {
       // Shows: plugin 4.24.
-      it(`requests and accepts response_mode ${mode} (${type})`, async () => {
+      it(`a login works with response_mode ${mode} (${type})`, async () => {
         const { redirectFrom, signIn, authLog } = await flow({ response_types: [type], response_mode: mode })
         expect((await redirectFrom()).searchParams.get('response_mode')).to.equal(mode)
         const { me } = await signIn()
@@ -44,7 +44,7 @@ describe('response_mode', () => {
     ['fragment.jwt', 'code id_token'],
     ['jwt', 'id_token'],
   ] as const) {
-    it(`accepts a signed answer in the fragment by ${mode} (${type})`, async () => {
+    it(`accepts a signed answer in the fragment with response_mode ${mode} (${type})`, async () => {
       const { host, browser } = await flow({ response_types: [type], response_mode: mode })
       const person = browser()
       const answer = await answerIn(person, host.url)
@@ -56,7 +56,7 @@ describe('response_mode', () => {
   }
 
   // Shows: plugin 4.25.
-  it('accepts an encrypted JWT answer with another algorithm', async () => {
+  it('accepts a JWT answer that is encrypted and signed with ES256', async () => {
     const key = makeKey('RSA', { kid: 'e', use: 'enc', alg: 'RSA-OAEP-256' })
     const members = {
       response_mode: 'query.jwt',
@@ -68,7 +68,7 @@ describe('response_mode', () => {
     expect((await signIn()).page.url, JSON.stringify(authLog)).to.equal(host.url)
   })
 
-  it("reads the IdP's error from a signed answer", async () => {
+  it("logs the IdP's error from a signed answer", async () => {
     const { host, idp, browser, redirectFrom, authLog } = await flow({ response_mode: 'query.jwt' })
     const person = browser()
     const state = (await redirectFrom('auth-oidc', person)).searchParams.get('state')
@@ -84,9 +84,9 @@ describe('response_mode', () => {
     ['an answer of another issuer', (_, resign) => resign({ iss: 'https://evil.test' }), /iss/],
     ['an answer for another client', (_, resign) => resign({ aud: 'other' }), /aud/],
     ['an answer that has expired', (_, resign) => resign({ exp: nowS() - 60 }), /expired/],
-    ['an answer without an end', (_, resign) => resign({ exp: undefined }), /exp is missing/],
+    ['an answer without exp', (_, resign) => resign({ exp: undefined }), /exp is missing/],
     [
-      'an answer that was changed',
+      'an answer changed after signing',
       (genuine) => {
         const [header, , signature] = genuine.split('.')
         const claims = { ...partsOf(genuine)[1], code: 'another' }
@@ -107,7 +107,7 @@ describe('response_mode', () => {
       (genuine) => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${genuine.split('.')[1]}.`,
       /none/,
     ],
-    ['the parameters without a signature', () => '', /not signed/],
+    ['plain parameters instead of a JWT', () => '', /not signed/],
   ] as readonly (readonly [string, Forge, RegExp])[]) {
     // Shows: plugin 4.24.
     it(`refuses a JWT answer: ${description}`, async () => {

@@ -34,7 +34,7 @@ describe('the session of a host that keeps tokens', () => {
   }
 
   // Shows: plugin 9.15.
-  it('keeps a session that is in use, with one renewal a round', async () => {
+  it('a session in use is renewed at the IdP once in each round of checks', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     for (let round = 1; round <= 3; round += 1) {
@@ -51,7 +51,7 @@ describe('the session of a host that keeps tokens', () => {
   })
 
   // Shows: plugin 9.15.
-  it('stores tokens sealed beside the session, and deletes them with it', async () => {
+  it('stores tokens encrypted beside the session, and deletes them at logout', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     const entries = await entriesOf(store)
@@ -61,7 +61,7 @@ describe('the session of a host that keeps tokens', () => {
     expect(await entriesOf(store)).to.deep.equal([])
   })
 
-  it('uses the latest tokens at a logout: the ID token as hint, the others revoked', async () => {
+  it('logout sends the latest ID token as hint, and revokes the latest other tokens', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     await nextRound(setup, store)

@@ -35,14 +35,14 @@ async function shadowedAt(app: HostApp, host: Host = HOST) {
 
 describe('routes of the server that shadow those of the plugin', () => {
   // Shows: plugin 9.46.
-  it('warns at start of a logout route that was registered before the plugin', async () => {
+  it('warns at start if the server registered its own logout route before the plugin', async () => {
     const { paths, message } = await shadowedAt(express().get('/logout', answer))
     expect(paths).to.deep.equal(['/logout'])
     expect(message).to.match(/^The server has a route at \/logout .* Register the plugin first, or move /)
   })
 
   // Shows: plugin 9.46.
-  it('warns of earlier routes in any spelling, on mounted routers, for every route', async () => {
+  it('warns of a shadowing route in any spelling, also on mounted routers', async () => {
     const nested = express.Router().use('/', express.Router().post('/logout', answer))
     const apps = {
       '/LogOut/': express().all('/LogOut/', answer),
@@ -59,7 +59,7 @@ describe('routes of the server that shadow those of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('warns of an earlier route below the path of a domain, but not elsewhere', async () => {
+  it('warns of a shadowing route below the path of the domain only', async () => {
     const host: Host = { ...HOST, basePath: () => '/mesh/' }
     const below = express().use('/mesh', express.Router().get('/logout', answer))
     expect((await shadowedAt(below, host)).paths).to.deep.equal(['/mesh/logout'])
@@ -67,7 +67,7 @@ describe('routes of the server that shadow those of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('does not warn of the login page, later routes, general guards or other methods', async () => {
+  it('does not warn of a login page, later routes, general guards or other methods', async () => {
     const app = express()
       .use(pass)
       .use('/logout', pass)

@@ -38,7 +38,7 @@ describe('a server with several processes', () => {
     outcomeOf(registerOidc(app, { config: CONFIG, host: { ...HOST, ...host }, shared: true }))
 
   // Shows: plugin 9.25.
-  it('refuses to start with state that each process keeps for itself, and names it', async () => {
+  it('refuses to start with shared: true if a part is not shared, and names the part', async () => {
     const { secret: _secret, ...withoutSecret } = HOST
     const without = registerOidc(express(), { config: CONFIG, host: withoutSecret, shared: true })
     expect(await outcomeOf(without)).to.match(
@@ -56,7 +56,7 @@ describe('a server with several processes', () => {
   })
 
   // Shows: plugin 9.25.
-  it('refuses to start with the MemoryStore of express-session, without using it', async () => {
+  it('refuses to start with shared: true and the MemoryStore of express-session', async () => {
     const options = { secret: 'x', resave: false, saveUninitialized: true }
     const store = new MemoryStore()
     for (const handler of [session(options), session({ ...options, store })]) {
@@ -75,17 +75,17 @@ describe('a server with several processes', () => {
     expect(await outcomeOf(alone)).to.equal('started')
   })
 
-  it('starts if everything is shared', async () => {
+  it('starts with shared: true if all parts are shared', async () => {
     const config = { ...CONFIG, settings: { ...CONFIG.settings, sqlite3: folder.path('accounts.sqlite') } }
     const host = await startHost({ config, port: 0, output, shared: true, revocations: SHARED })
     await host.close()
   })
 })
 
-describe("a host's secret", () => {
+describe("the host's secret", () => {
   const startWith = (host: Host) => outcomeOf(registerOidc(express(), { config: CONFIG, host }))
 
-  it('refuses a secret of fewer than 32 characters, without repeating it', async () => {
+  it('refuses a secret of fewer than 32 characters without repeating it', async () => {
     for (const secret of ['', 'keyboard cat', 's'.repeat(31)]) {
       const refused = await startWith({ ...HOST, secret })
       expect(refused).to.match(/^TypeError: `host\.secret` has fewer than 32 characters\./)

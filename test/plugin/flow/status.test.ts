@@ -6,7 +6,7 @@ describe('the status of single sign-on', () => {
   const start = setups()
 
   // Shows: plugin 9.41.
-  it('reports issuer, discovery, age of keys and last login, without a request', async () => {
+  it('status has issuer, discovery, age of keys and last login, without a request', async () => {
     const { host, idp, clock, signIn } = await start()
     const startedAt = Date.now()
     await signIn()
@@ -24,7 +24,7 @@ describe('the status of single sign-on', () => {
   })
 
   // Shows: plugin 9.41.
-  it('reports the addresses to register at the IdP, with that of keys if there are any', async () => {
+  it("status lists the addresses to register, the key set's only if there are keys", async () => {
     const { host } = await start()
     const origin = `https://127.0.0.1:${host.port}`
     expect(host.status()[0]?.addresses).to.deep.equal({
@@ -42,7 +42,7 @@ describe('the status of single sign-on', () => {
     expect(addresses?.keySet).to.equal(`https://127.0.0.1:${keyed.host.port}/auth-oidc-jwks`)
   })
 
-  it('reports why discovery fails and the remedy, until it succeeds', async () => {
+  it('status gives reason and remedy of a failed discovery until discovery succeeds', async () => {
     const { host, idp, redirectFrom, signIn } = await start({
       oidc: (at) => {
         at.idp.faults.set('discovery', { kind: 'answer', status: 404 })
@@ -63,7 +63,7 @@ describe('the status of single sign-on', () => {
   })
 
   // Shows: plugin 9.41.
-  it('keeps refusals with code, remedy and account, and no other personal data', async () => {
+  it('status lists refusals with code, remedy and account, but no other personal data', async () => {
     const { host, signIn } = await start({ oidc: { newAccounts: false } })
     await signIn()
     const { refusals = [], lastLogin } = host.status()[0] ?? {}
@@ -80,14 +80,14 @@ describe('the status of single sign-on', () => {
     expect(JSON.stringify(host.status())).not.to.contain(CLIENT.client_secret)
   })
 
-  it('reports a domain with configuration errors as not configured', async () => {
+  it('status reports a domain with configuration errors as not configured', async () => {
     const { host } = await start({ exactly: () => ({ issuer: 'nowhere' }) })
     expect(host.status()).to.have.length(1)
     expect(host.status()[0]).to.include({ domainKey: '', configured: false, issuer: null, addresses: null })
   })
 
   // Shows: plugin 9.41.
-  it('is shown by the reference host to site admins only', async () => {
+  it('the reference host shows the status to site admins only', async () => {
     const { host, browser, signIn } = await start({ oidc: { groups: { siteadmin: 'mesh-admins' } } })
     const statusFor = async (user?: string) => {
       const visitor = user === undefined ? browser() : (await signIn(user)).person

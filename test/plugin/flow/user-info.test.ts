@@ -54,7 +54,7 @@ describe('UserInfo', () => {
   })
 
   // Shows: plugin 10.15.
-  it('warns once an hour if UserInfo fails at each login', async () => {
+  it('warns only once an hour if UserInfo fails at each login', async () => {
     const setup = await startRefusing()
     for (const [passMs, warnings] of [
       [0, 1],
@@ -69,7 +69,7 @@ describe('UserInfo', () => {
   })
 
   // Shows: plugin 10.15.
-  it('refuses a login if UserInfo fails and the ID token lacks the id', async () => {
+  it('refuses a login if UserInfo fails and the ID token lacks the id claim', async () => {
     const claims = { uuid: 'oid' }
     const custom = { scope: 'openid profile directory', claims }
     const setup = await startRefusing({
@@ -83,11 +83,11 @@ describe('UserInfo', () => {
     expect(setup.lines('userinfo-failed')).to.deep.equal([])
   })
 
-  describe('if users are identified by e-mail address', () => {
+  describe('users identified by e-mail address', () => {
     const oidc = { custom: { claims: { uuid: 'email' } } }
 
     // Shows: plugin 10.15.
-    it('refuses an address that the ID token does not call verified if UserInfo fails', async () => {
+    it('refuses an unverified address in the ID token if UserInfo fails', async () => {
       const setup = await startRefusing({ oidc })
       const { me, failure } = await setup.signIn('bob')
       expect(me.status).to.equal(401)
@@ -97,13 +97,13 @@ describe('UserInfo', () => {
       )
     })
 
-    it('admits an address that the ID token calls verified if UserInfo fails', async () => {
+    it('admits a verified address in the ID token if UserInfo fails', async () => {
       const setup = await startRefusing({ oidc, idp: { claimsIn: 'id_token' } })
       withClaims(setup, { email: 'bob@example.test', email_verified: true })
       expect((await setup.signIn('bob')).me).to.include({ status: 200, id: '~oidc:bob@example.test' })
     })
 
-    it('refuses an address that UserInfo calls unverified, though another claim names it', async () => {
+    it('refuses an email claim as id if UserInfo calls the address unverified', async () => {
       const custom = { scope: 'openid email directory', claims: { uuid: 'email', email: 'mail', name: 'mail' } }
       const idp = { claimsIn: 'id_token', scopes: { email: ['email'], directory: ['mail'] } } as const
       const setup = await start({ oidc: { custom }, idp })
@@ -114,7 +114,7 @@ describe('UserInfo', () => {
     })
   })
 
-  it('asks UserInfo about the address if another claim with it is the id', async () => {
+  it('refuses another claim with the address as id if UserInfo calls it unverified', async () => {
     const custom = { scope: 'openid directory', claims: { uuid: 'mail', email: 'mail', name: 'mail' } }
     const idp = { claimsIn: 'id_token', scopes: { directory: ['mail'] } } as const
     const setup = await start({ oidc: { custom }, idp })
@@ -124,11 +124,11 @@ describe('UserInfo', () => {
     expect((await setup.signIn('bob')).failure).to.include({ code: 'subject_unusable' })
   })
 
-  describe('that fails if groups decide', () => {
+  describe('UserInfo that fails if groups decide', () => {
     const LOST = { name: 'Bob', email: 'bob@example.test' }
 
     // Shows: plugin 10.15.
-    it('leaves memberships unknown if the ID token has no groups: required refuses', async () => {
+    it('refuses a user if UserInfo fails and the ID token lacks the required groups', async () => {
       const setup = await startRefusing({ oidc: { groups: { required: 'mesh-users' } } })
       withClaims(setup, LOST)
       expect((await setup.signIn('bob')).failure).to.include({ code: 'memberships_unknown' })
@@ -136,7 +136,7 @@ describe('UserInfo', () => {
     })
 
     // Shows: plugin 10.15.
-    it('leaves rights and mirrored groups as they were if the ID token has no groups', async () => {
+    it('a user keeps rights and groups if UserInfo fails and the ID token has no groups', async () => {
       const setup = await startRefusing({ oidc: { groups: { siteadmin: 'mesh-users', sync: true } } })
       const expected = { siteAdmin: true, userGroups: ['mesh-users'] }
       expect((await setup.signIn('bob')).me).to.deep.include(expected)
@@ -146,7 +146,7 @@ describe('UserInfo', () => {
       expect((await setup.signIn('bob')).me).to.deep.include({ siteAdmin: false, userGroups: [] })
     })
 
-    it('changes nothing if UserInfo fails but the ID token has the groups', async () => {
+    it("admits a user by the ID token's groups if UserInfo fails", async () => {
       const setup = await startRefusing({ oidc: { groups: { required: 'mesh-users', sync: true } } })
       expect((await setup.signIn('bob')).me).to.deep.include({ status: 200, userGroups: ['mesh-users'] })
     })
@@ -157,7 +157,7 @@ describe('UserInfo', () => {
     ['the deprecated userInfoURL: false', undefined],
   ] as const) {
     // Shows: plugin 3.5.
-    it(`UserInfo is not asked with ${setting}: a missing groups claim means no groups`, async () => {
+    it(`with ${setting}, UserInfo is not requested and a missing claim means no groups`, async () => {
       const setup = await start({
         ...ID_TOKEN,
         oidc: ({ idp }) => ({
@@ -174,11 +174,11 @@ describe('UserInfo', () => {
     })
   }
 
-  describe('without an endpoint', () => {
+  describe('an IdP without UserInfo endpoint', () => {
     const withoutAccessToken = (original: unknown) => ({ ...(original as object), access_token: undefined })
 
     // Shows: plugin 10.15.
-    it('signs in without access token and UserInfo endpoint, as at Azure AD B2C', async () => {
+    it('signs in without access token if no UserInfo endpoint exists, as at Azure AD B2C', async () => {
       const setup = await start({ ...ID_TOKEN, publishes: { userinfo_endpoint: undefined } })
       setup.idp.faults.set('token', { kind: 'rewrite', body: withoutAccessToken })
       const { me, person } = await setup.signIn('bob')
@@ -188,7 +188,7 @@ describe('UserInfo', () => {
       expect(JSON.stringify(setup.authLog) + setup.output.join('')).not.to.include('no-access-token')
     })
 
-    it('signs in without access token if the UserInfo endpoint is turned off', async () => {
+    it('signs in without access token if issuer.userinfo_endpoint is false', async () => {
       const issuer = ({ idp }: Places) => ({ issuer: { issuer: idp.issuer, userinfo_endpoint: false } })
       const setup = await start({ ...ID_TOKEN, oidc: issuer })
       setup.idp.faults.set('token', { kind: 'rewrite', body: withoutAccessToken })
@@ -197,14 +197,14 @@ describe('UserInfo', () => {
   })
 
   // Shows: plugin 10.15.
-  it('refuses a login without access token if UserInfo is published', async () => {
+  it('refuses a login without access token if the IdP publishes UserInfo', async () => {
     const setup = await start(ID_TOKEN)
     const body = (original: unknown) => ({ ...(original as object), access_token: undefined })
     setup.idp.faults.set('token', { kind: 'rewrite', body })
     expect((await setup.signIn('bob')).failure).to.include({ code: 'token_request_failed' })
   })
 
-  it('reports a UserInfo outage as a warning in the status, not as a refusal', async () => {
+  it('status lists a UserInfo outage as a warning, not as a refusal', async () => {
     const setup = await startRefusing()
     await setup.signIn('bob')
     const [status] = setup.host.status()
