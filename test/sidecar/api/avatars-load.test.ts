@@ -18,7 +18,7 @@ function call(client: string, stations: readonly string[], ...headers: readonly 
   return [...lines, `Content-Length: ${body.length}`, `X-Forwarded-For: ${client}`, ...headers, '', body].join('\r\n')
 }
 
-describe('The avatars of many stations', () => {
+describe('The avatars call for many stations', () => {
   let api: RunningApi
   afterEach(() => api.close())
 
@@ -33,7 +33,7 @@ describe('The avatars of many stations', () => {
 
   const statuses = (answers: string) => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
 
-  it('are the same compressed and plain, from the store and from memory', async () => {
+  it('avatars are equal with and without gzip, from the store and from memory', async () => {
     await start()
     const ask = (headers = {}) => api.post('/v1/avatars', { ...claim('N10CALL'), stations: STATIONS }, headers)
     for (let times = 0; times < 2; times += 1) {
@@ -46,7 +46,7 @@ describe('The avatars of many stations', () => {
   })
 
   // Shows: sidecar C13.17.
-  it('count in the rate limit by tens of stations', async () => {
+  it('an avatars call uses one request of the rate limit per 10 stations, rounded up', async () => {
     await start({ rateLimit: { max: 60 } })
     const fetchAvatars = (count: number) => api.raw(call('192.0.2.1', STATIONS.slice(0, count), 'Connection: close'))
     for (let times = 0; times < 11; times += 1) expect(statuses(await fetchAvatars(50))).to.deep.equal([200])
@@ -55,7 +55,7 @@ describe('The avatars of many stations', () => {
   })
 
   // Shows: sidecar C13.17.
-  it('answer overloaded only to the client that requests more than 8 MB at once', async () => {
+  it('answers overloaded only to the client with over 8 MB of unread answers', async () => {
     await start()
     const calls = Array<string>(10).fill(call('192.0.2.1', STATIONS))
     const last = call('192.0.2.2', STATIONS, 'Connection: close')
@@ -65,7 +65,7 @@ describe('The avatars of many stations', () => {
     expect(answers.match(/"error":"overloaded"/g)).to.have.length(4)
   })
 
-  it('have room again once earlier answers were read', async () => {
+  it('a client can request avatars again once it has read its earlier answers', async () => {
     await start()
     const calls = [
       ...Array<string>(5).fill(call('192.0.2.1', STATIONS)),
@@ -76,7 +76,7 @@ describe('The avatars of many stations', () => {
   })
 
   // Shows: sidecar C13.18.
-  it('end the connection of a client that reads its answers too slowly', async () => {
+  it('closes the connection of a client that reads its answers too slowly', async () => {
     await start()
     const sockets: Socket[] = []
     // Listens from the start: a reset may reach a paused socket before it reads again.

@@ -23,7 +23,7 @@ describe('The avatar of a station', () => {
   const held = async (...stations: readonly string[]) => (await ask(...stations)).body.avatars
 
   // Shows: sidecar 2.9, 3.6, 5.5, 5.6, 11.9, 11.10, 11.11, 11.15, 11.19, 13.3, 17.6, 17.7, C2.1.
-  it('returns the held avatar hash, so that the client knows whether to upload', async () => {
+  it('register returns the stored avatar hash, so a client knows if it must upload', async () => {
     // A client learns from the answer that the server lacks its avatar, for example after a reset.
     expect((await register('N1CALL', { avatarHash: hash })).body.avatarHash).to.equal('')
     expect((await register('N1CALL', upload)).body.avatarHash).to.equal(hash)
@@ -32,7 +32,7 @@ describe('The avatar of a station', () => {
   })
 
   // Shows: sidecar 5.7, 11.9, C5.6.
-  it('keeps the held avatar if a heartbeat brings only a hash, or an invalid avatar', async () => {
+  it('keeps the stored avatar if a heartbeat sends only a hash, or an invalid avatar', async () => {
     await register('N1CALL', upload)
     expect((await register('N1CALL', { avatarHash: 'icon:cat' })).body.avatarHash).to.equal(hash)
     const { status, body } = await register('N1CALL', { ...upload, avatarHash: 'icon:dog' })
@@ -43,7 +43,7 @@ describe('The avatar of a station', () => {
   })
 
   // Shows: sidecar 2.11, 2.12, 11.14, 12.4, 12.5, 12.6, 17.7, 19.6, C2.3, C5.5.
-  it('a sync lists the avatar hashes of message senders until they are cleared', async () => {
+  it('a sync lists the avatar hash of each sender until the sender clears its avatar', async () => {
     await register('N1CALL', upload)
     await register('N2CALL', { avatarUpdate: true, avatarIcon: 'cat' })
     await register('N4CALL')
@@ -61,7 +61,7 @@ describe('The avatar of a station', () => {
   })
 
   // Shows: sidecar 13.3, C2.4.
-  it('is given whole, of those stations that have one', async () => {
+  it('an avatars call returns icon, image and hash of each station that has an avatar', async () => {
     await register('N1CALL', upload)
     await register('N2CALL', { avatarUpdate: true, avatarIcon: 'cat' })
     const { status, body } = await ask('N1CALL-7', 'n2call-7', 'N0CALL-7', 'N9CALL', 'no station!', '')
@@ -74,7 +74,7 @@ describe('The avatar of a station', () => {
   })
 
   // Shows: sidecar 5.1.
-  it('leaves every answer well-formed for any text in an icon name', async () => {
+  it('all answers are well-formed JSON whatever text a client sends as icon name', async () => {
     await append(api.store, message('hello', { from: 'N1CALL-7', to: 'N0CALL-7', seqId: '' }))
     const codeUnit = fc.oneof(fc.constantFrom(0xd800, 0xdbff, 0xdc00, 0xdfff, 0xd83d, 0xdeb2), fc.nat(0xffff))
     await fc.assert(
@@ -92,7 +92,7 @@ describe('The avatar of a station', () => {
   })
 
   // Shows: sidecar 2.12, 13.2, 21.6.
-  it('comes in batches of up to 50 stations', async () => {
+  it('an avatars call accepts up to 50 stations', async () => {
     expect((await ask(...Array(50).fill('N1CALL-7'))).status).to.equal(200)
     const { status, body } = await ask(...Array(51).fill('N1CALL-7'))
     expect(status).to.equal(400)

@@ -4,7 +4,7 @@ import { StoreError } from '../../../sidecar/errors.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { type ApiOptions, claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 
-describe('the API', () => {
+describe('The API calls', () => {
   let api: RunningApi
   beforeEach(async () => {
     api = await startApi()
@@ -21,7 +21,7 @@ describe('the API', () => {
 
   describe('/v1/register', () => {
     // Shows: sidecar 2.1, 5.9, 5.10, 11.13, 11.14, 11.16, 22.2, C2.1.
-    it('registers a station and answers with server time, hash and an empty map', async () => {
+    it('registers a station and returns the server time, an empty hash and no avatars', async () => {
       const { status, body } = await register('N0CALL')
       expect(status).to.equal(200)
       expect(body).to.deep.equal({ serverTime: body.serverTime, avatarHash: '', avatars: {} })
@@ -36,14 +36,14 @@ describe('the API', () => {
     })
 
     // Shows: sidecar 22.3, C2.7.
-    it('/v1/register ignores unknown members, and null for optional ones', async () => {
+    it('/v1/register ignores unknown members, and optional members that are null', async () => {
       const optional = ['wantHistory', 'since', 'avatarHash', 'avatarIcon', 'avatarUpdate']
       const extra = { apiVersion: 9, ...Object.fromEntries(optional.map((name) => [name, null])) }
       expect((await register('N0CALL', extra)).status).to.equal(200)
     })
 
     // Shows: sidecar C1.20, C3.10.
-    it('answers full to a new station when the registry is full', async () => {
+    it('refuses a new station with the error full when the registry is full', async () => {
       await restart({ maxStations: 1 })
       expect((await register('N0CALL')).status).to.equal(200)
       const { status, body } = await register('N1CALL')
@@ -61,7 +61,7 @@ describe('the API', () => {
   ] as const) {
     describe(path, () => {
       // Shows: sidecar 11.8, 12.1, 13.1, 18.1, 18.2, 18.5, 20.3, C3.3.
-      it('a wrong passcode has the same answer for registered and unknown stations', async () => {
+      it('answers a wrong passcode alike for a registered and an unregistered station', async () => {
         await register('N0CALL')
         const answers = await Promise.all(
           ['N0CALL', 'N9CALL'].map((callsign) => {
@@ -76,7 +76,7 @@ describe('the API', () => {
       })
 
       // Shows: sidecar 8.2, 11.1, 11.2, 11.3, 11.4, 11.5, 11.8, 12.1, 13.1, 18.1, C3.2, C10.6.
-      it('reports all missing members at once', async () => {
+      it('an empty request is refused with a list of all missing members', async () => {
         const { status, body } = await api.post(path, {})
         expect(status).to.equal(400)
         expect(body.error).to.equal('invalid_request')
@@ -89,7 +89,7 @@ describe('the API', () => {
       })
 
       // Shows: sidecar 10.3, 20.3, C3.1.
-      it('answers any JSON with JSON, and never with an internal error', async () => {
+      it('answers any JSON body with JSON, and never with an internal error', async () => {
         await fc.assert(
           fc.asyncProperty(fc.jsonValue(), fc.jsonValue(), async (value, odd) => {
             for (const sent of [
@@ -150,7 +150,7 @@ describe('the API', () => {
   })
 
   // Shows: sidecar C13.1.
-  it('refuses to register a reserved callsign, if the passcode is right', async () => {
+  it('refuses to register a reserved callsign even with the right passcode', async () => {
     await restart({ isReserved: (key) => key === 'SMSGTE-7' })
     const { status, body } = await register('SMSGTE')
     expect(status).to.equal(403)
@@ -161,7 +161,7 @@ describe('the API', () => {
     expect([...api.store.stations.keys()]).to.deep.equal(['SMSGTE-8'])
   })
 
-  it('when full, a new station displaces only one that never synced', async () => {
+  it('a new station in a full registry replaces only a station that never synced', async () => {
     await api.close()
     api = await startApi({ maxStations: 2 })
     await register('N1CALL')
@@ -177,7 +177,7 @@ describe('the API', () => {
     expect((await register('N4CALL')).body.error).to.equal('full')
   })
 
-  it('answers a negative cursor with a new serverTime while no message is stored', async () => {
+  it('answers a negative cursor with an advancing serverTime before any message', async () => {
     const { body } = await register('N0CALL')
     for (const since of [-1, Number.MIN_SAFE_INTEGER]) {
       const synced = await api.post('/v1/sync', { ...claim('N0CALL'), since })
@@ -187,7 +187,7 @@ describe('the API', () => {
   })
 
   // Shows: sidecar C3.9.
-  it('answers internal when the store fails, and logs the reason once', async () => {
+  it('answers a store failure with the error internal, and logs the reason once', async () => {
     const { store, clock } = api
     const remove = () => Promise.reject(new StoreError('disk_failing'))
     const failing = await startApi({ over: { store: { ...store, stations: { ...store.stations, remove } }, clock } })
@@ -204,7 +204,7 @@ describe('the API', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('answers 503 with Retry-After, and logs nothing, once the store is closed', async () => {
+  it('answers 503 with Retry-After and logs nothing once the store is closed', async () => {
     await register('N0CALL')
     await api.store.close()
     const logged = api.logged.length

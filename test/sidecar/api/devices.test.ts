@@ -6,7 +6,7 @@ import { append, message } from '../store/sqlite/temporary-stores.ts'
 /** A public key on P-256, uncompressed. */
 const P256DH = createECDH('prime256v1').generateKeys('base64url')
 
-describe('the API with several phones of a station', () => {
+describe('The API with several phones of a station', () => {
   let api: RunningApi
   beforeEach(async () => {
     api = await startApi()
@@ -26,7 +26,7 @@ describe('the API with several phones of a station', () => {
   const devices = () => api.store.stations.get('N0CALL-7')?.devices ?? []
 
   // Shows: sidecar C16.2.
-  it('phones of a station unregister one by one; the last removes the station', async () => {
+  it('each phone unregisters alone; the last one removes its station', async () => {
     await register('one')
     expect(statusAndCode(await sync('two', 0))).to.deep.equal([404, 'not_registered'])
     expect(statusAndCode(await sync(undefined, 0))).to.deep.equal([404, 'not_registered'])
@@ -43,7 +43,7 @@ describe('the API with several phones of a station', () => {
   })
 
   // Shows: sidecar C16.14.
-  it('unregistering without a device id requires the push token of that device', async () => {
+  it('unregistering without a device id requires the push token of the device', async () => {
     await register(undefined)
     await receive('hello')
     for (const members of [
@@ -59,7 +59,7 @@ describe('the API with several phones of a station', () => {
     expect(statusAndCode(await unregister(undefined))).to.deep.equal([404, 'not_registered'])
   })
 
-  it('unregisters by an equal Web Push subscription in another JSON spelling', async () => {
+  it('a phone unregisters with its Web Push subscription in a different JSON spelling', async () => {
     const { p256dh, auth } = { p256dh: Buffer.from(P256DH, 'base64url'), auth: Buffer.alloc(16, 7) }
     const text = (encoding: 'base64' | 'base64url', more = {}) =>
       JSON.stringify({
@@ -74,7 +74,7 @@ describe('the API with several phones of a station', () => {
   })
 
   // Shows: sidecar C16.14.
-  it('logs that devices and the station left, without device ids', async () => {
+  it('logs when a device or station unregisters, without its device id', async () => {
     await register('one')
     await register(undefined)
     await unregister('one')
@@ -116,7 +116,7 @@ describe('the API with several phones of a station', () => {
     expect(devices()).to.have.length(8)
   })
 
-  it('logs and counts a device that joins a station only at its first registration', async () => {
+  it('logs and counts a joining device only at its first registration', async () => {
     await register('one')
     await register('two', { platform: 'ios', pushToken: 'ab'.repeat(32) })
     await register('two', { platform: 'ios', pushToken: 'cd'.repeat(32) })
@@ -128,7 +128,7 @@ describe('the API with several phones of a station', () => {
   })
 
   // Shows: sidecar C16.5, C16.9.
-  it('treats deviceId null like a missing one', async () => {
+  it('treats deviceId null like a missing deviceId', async () => {
     await register(undefined)
     expect((await api.post('/v1/sync', { ...claim('N0CALL'), deviceId: null, since: 0 })).status).to.equal(200)
     expect((await register(undefined, { deviceId: null })).status).to.equal(200)
@@ -146,7 +146,7 @@ describe('the API with several phones of a station', () => {
 
   for (const deviceId of ['', 'my id', ' ', 'x'.repeat(65), 'grün', 'tab\there', 'line\n', '\u007f', 7, {}, []]) {
     // Shows: sidecar C16.5.
-    it(`refuses deviceId ${JSON.stringify(deviceId).slice(0, 20)} without repeating it`, async () => {
+    it(`refuses deviceId ${JSON.stringify(deviceId).slice(0, 20)} without echoing it`, async () => {
       for (const [path, rest] of [
         ['/v1/register', registration('N0CALL')],
         ['/v1/sync', { ...claim('N0CALL'), since: 0 }],

@@ -11,7 +11,7 @@ interface Published {
   readonly paths: Readonly<Record<string, { readonly get?: object; readonly post?: object }>>
 }
 
-describe('/v1/openapi.json', () => {
+describe('The OpenAPI document of the API', () => {
   let api: RunningApi
   beforeEach(async () => {
     api = await startApi({ webPush: { allowPrivate: false, publicKey: 'BPublic' } })
@@ -21,7 +21,7 @@ describe('/v1/openapi.json', () => {
   const fetched = async () => (await (await fetch(`${api.api.url}/v1/openapi.json`)).json()) as Published
 
   // Shows: sidecar C15.1.
-  it('serves an OpenAPI 3.1 document without authentication', async () => {
+  it('/v1/openapi.json serves an OpenAPI 3.1 document without authentication', async () => {
     const validator = new Validator()
     const { valid, errors } = await validator.validate(JSON.stringify(await fetched(), null, 2))
     expect(errors ?? []).to.deep.equal([])
@@ -29,7 +29,7 @@ describe('/v1/openapi.json', () => {
     expect(validator.version).to.equal('3.1')
   })
 
-  it('uses only schemas that code generators handle: single types, sized integers', () => {
+  it('openapi.json uses only single types and sized integers, for code generators', () => {
     const kinds = new Set<string>()
     const look = (schema: object, place: string) => {
       expect(schema, place).to.not.have.any.keys('oneOf', 'anyOf', 'allOf', 'discriminator')
@@ -46,7 +46,7 @@ describe('/v1/openapi.json', () => {
   })
 
   // Shows: sidecar C15.2.
-  it('has every call and document that is served, with its method, and no other', async () => {
+  it('openapi.json lists exactly the calls and documents that the API serves', async () => {
     const { paths } = await fetched()
     for (const [path, methods] of Object.entries(paths)) {
       const status = (await fetch(`${api.api.url}${path}`)).status
@@ -58,7 +58,7 @@ describe('/v1/openapi.json', () => {
     expect(Object.keys(paths)).to.include.members([...named, '/v1/webpush', '/v1/openapi.json'])
   })
 
-  it('is told of by HEAD as by GET, without being sent', async () => {
+  it('HEAD /v1/openapi.json returns the content type without the document', async () => {
     const [head, get] = await Promise.all(
       ['HEAD', 'GET'].map((method) => fetch(`${api.api.url}/v1/openapi.json`, { method })),
     )
@@ -67,14 +67,14 @@ describe('/v1/openapi.json', () => {
   })
 
   // Shows: sidecar C15.2.
-  it('documents every error code of a call except method_not_allowed', () => {
+  it('openapi.json documents every error code of a call except method_not_allowed', () => {
     const text = JSON.stringify(openApiDocument().paths)
     const untold = Object.keys(API_ERRORS).filter((code) => !text.includes(`${code}: `))
     expect(untold).to.deep.equal(['method_not_allowed'])
   })
 
   // Shows: sidecar C15.1.
-  it('lets nothing be sent that the call refuses for its form', async () => {
+  it('the API refuses as malformed exactly the bodies that openapi.json rules out', async () => {
     const member = fc.constantFrom(
       ...['callsign', 'ssid', 'auth', 'since', 'stations', 'platform', 'pushToken', 'ackMessages', 'wantHistory'],
       ...['avatarHash', 'avatarIcon', 'avatarImage', 'avatarUpdate', 'unknown'],

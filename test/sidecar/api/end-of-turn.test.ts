@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { createAtEndOfTurn } from '../../../sidecar/api/end-of-turn.ts'
 
-describe('What is done at the end of a turn of the event loop', () => {
-  it('handles additions of a turn together, and their follow-ups in the same turn', async () => {
+describe('The queue for the end of an event loop turn', () => {
+  it('items added in one turn are processed together, with their follow-ups', async () => {
     const done: string[] = []
     const leaving = createAtEndOfTurn<string>((item) => done.push(`${item} leaves`))
     const arrived = createAtEndOfTurn<string>((item) => {

@@ -2,14 +2,14 @@ import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { ListenError, listenHttp } from '../../../sidecar/api/http-listener.ts'
 
-describe('An address to listen on that cannot be had', () => {
-  it('is told with what to do, by what the system says', async () => {
+describe('An unusable listen address', () => {
+  it('a listen address that the machine does not have is reported with a remedy', async () => {
     const error = await listenHttp(createServer(), 'http', '192.0.2.1', 0).catch((caught: unknown) => caught)
     expect(error).to.be.instanceOf(ListenError).and.include({ code: 'EADDRNOTAVAIL' })
     expect(error).to.have.property('remedy').that.includes('does not have this address')
   })
 
-  it('is told on a machine without IPv6 with the address that it has instead', () => {
+  it('a machine without IPv6 is advised to listen on 0.0.0.0 instead of ::', () => {
     const { remedy } = new ListenError(Object.assign(new Error('listen :::443'), { code: 'EAFNOSUPPORT' }))
     expect(remedy).to.match(/no IPv6.* 0\.0\.0\.0 instead of ::/)
   })

@@ -18,7 +18,7 @@ describe('The HTTP server of the API', () => {
   })
 
   // Shows: sidecar C10.3.
-  it('allows 10 s for headers, 30 s for a request and over 60 s of idle time', () => {
+  it('allows a client 10 s for headers, 30 s for a request and over 60 s of idle time', () => {
     expect(server.headersTimeout).to.equal(10_000)
     expect(server.requestTimeout).to.equal(30_000)
     expect(server.keepAliveTimeout).to.be.above(60_000)
@@ -27,7 +27,7 @@ describe('The HTTP server of the API', () => {
   })
 
   // Shows: sidecar O1.10.
-  it('reports the earliest expiry in the certificate chain, and a new one after reload', async () => {
+  it('reports the earliest expiry in the certificate chain, and the new one on reload', async () => {
     const [certFile, keyFile] = [folder.path('cert.pem'), folder.path('key.pem')]
     const certificate = (year: number) =>
       generate([{ name: 'commonName', value: 'localhost' }], { notAfterDate: new Date(Date.UTC(year, 0, 1)) })
@@ -48,7 +48,7 @@ describe('The HTTP server of the API', () => {
   })
 
   // Shows: sidecar C10.3.
-  it('drops a client without an answer if headers or body take too long', () => {
+  it('a client whose headers or body take too long gets no answer', () => {
     expect(unreadableError(Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }))).to.equal(undefined)
   })
 })

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { claim, startApi } from '../../support/running-api.ts'
 
-describe('A request for a callsign that is not registered', () => {
+describe('A request for an unregistered callsign', () => {
   // Shows: sidecar C3.4.
-  it('is answered with not_registered for sync, avatars and unregister', async () => {
+  it('sync, avatars and unregister of an unregistered callsign return not_registered', async () => {
     const api = await startApi()
     try {
       for (const [path, members] of [

@@ -21,7 +21,7 @@ const lastRegister = (callsign: string, ...headers: readonly string[]) => {
   return text.replace('/v1/sync', '/v1/register')
 }
 
-describe('the API over HTTP', () => {
+describe('The API over HTTP', () => {
   let api: RunningApi
   beforeEach(async () => {
     api = await startApi()
@@ -100,7 +100,7 @@ describe('the API over HTTP', () => {
     }
   })
 
-  it('a 7 MB chunked body still gets a readable 413 answer', async () => {
+  it('a client that sends a 7 MB chunked body can read the 413 answer', async () => {
     const large = Buffer.alloc(7_000_000, 0x20)
     const { status, body } = await api.post('/v1/sync', large, { 'Transfer-Encoding': 'chunked' })
     expect(status).to.equal(413)
@@ -108,7 +108,7 @@ describe('the API over HTTP', () => {
   })
 
   // Shows: sidecar C10.2.
-  it('refuses an announced enormous body without reading it', async () => {
+  it('refuses a body with an enormous Content-Length without reading it', async () => {
     const answer = await api.raw(requestText('x'.repeat(1000), 'Content-Length: 99999999999'))
     expect(answer)
       .to.match(/^HTTP\/1.1 413 /)
@@ -139,7 +139,7 @@ describe('the API over HTTP', () => {
     ['has headers that are too large', requestText('', `X: ${'x'.repeat(20_000)}`), 413, 'too_large'],
   ] as const) {
     // Shows: sidecar C3.1, C10.5.
-    it(`answers in JSON to a request that ${name}`, async () => {
+    it(`a request that ${name} gets a JSON error`, async () => {
       const answer = await api.raw(text)
       expect(answer).to.match(new RegExp(`^HTTP/1.1 ${status} `))
       expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).to.include({ error })
@@ -147,19 +147,19 @@ describe('the API over HTTP', () => {
   }
 
   // Shows: sidecar C10.5.
-  it('sends no 400 for garbage that follows a request still being answered', async () => {
+  it('garbage after a request in progress gets no 400 answer', async () => {
     // An answer to the second would be taken for one to the first.
     const answer = await api.raw(`${syncText}nonsense\r\n\r\n`)
     expect(answer).to.not.include('400')
   })
 
   // Shows: sidecar C10.4.
-  it('keeps a connection open for the next request', async () => {
+  it('serves several requests on one connection', async () => {
     const answer = await api.raw(syncText + syncText + requestText('{}', 'Content-Length: 2', 'Connection: close'))
     expect(answer.match(/HTTP\/1.1 \d+/g)).to.deep.equal(['HTTP/1.1 404', 'HTTP/1.1 404', 'HTTP/1.1 400'])
   })
 
-  it('survives a client that disconnects in the middle of its body', async () => {
+  it('keeps serving after a client disconnects in the middle of its body', async () => {
     const socket = connect(api.port, '127.0.0.1')
     socket.write(requestText('{"half', 'Content-Length: 100'))
     await once(socket, 'connect')
@@ -168,7 +168,7 @@ describe('the API over HTTP', () => {
     expect(api.logged.filter(({ level }) => level === 'error')).to.deep.equal([])
   })
 
-  it('forbids caches to store answers, and browsers to guess their type', async () => {
+  it('answers forbid caching and content type sniffing', async () => {
     const { headers } = await api.post('/v1/sync', unknown)
     expect(headers).to.include({
       'content-type': 'application/json',
@@ -178,7 +178,7 @@ describe('the API over HTTP', () => {
     expect(headers).to.not.have.property('x-powered-by')
   })
 
-  describe('compression', () => {
+  describe('The compression of answers', () => {
     /** A sync answer of exactly `size` bytes. */
     async function answerOf(size: number, acceptEncoding: string) {
       await api.post('/v1/register', registration('N0CALL'))
@@ -223,7 +223,7 @@ describe('the API over HTTP', () => {
   })
 })
 
-describe('the rate limit', () => {
+describe('The rate limit of the API', () => {
   let api: RunningApi
   const start = async (options: ApiOptions) => {
     api = await startApi(options)
@@ -231,7 +231,7 @@ describe('the rate limit', () => {
   afterEach(() => api.close())
 
   // Shows: sidecar 20.2, 21.9, C3.11, C11.8.
-  it('over the rate limit, closes connections without an answer until the window ends', async () => {
+  it('closes connections over the rate limit unanswered until the window ends', async () => {
     await start({ rateLimit: { max: 2, windowMs: 60_000 } })
     expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
     expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
@@ -248,7 +248,7 @@ describe('the rate limit', () => {
   })
 
   // Shows: sidecar C3.14.
-  it('counts every failed request against the rate limit, for any reason', async () => {
+  it('every failed request counts towards the rate limit, whatever the reason', async () => {
     await start({ rateLimit: { max: 6 } })
     const statuses = [
       (await fetch(`${api.api.url}/v1/sync`)).status,
@@ -283,7 +283,7 @@ describe('the rate limit', () => {
     expect(await from('198.51.100.2')).to.equal('')
   })
 
-  it('answers 429 to a trusted proxy when a client registers too many stations', async () => {
+  it('a trusted proxy gets 429 when one of its clients registers too many stations', async () => {
     await start({ rateLimit: { newStationsPerHour: 0 }, listen: { trustProxy: true } })
     const answer = await api.raw(lastRegister('N0CALL', 'X-Forwarded-For: 198.51.100.1'))
     expect(answer).to.match(/ 429 .*Connection: close/s)
@@ -295,7 +295,7 @@ describe('the rate limit', () => {
     )
 
   // Shows: sidecar C13.19.
-  it('warns hourly per network of a client over a rate limit, and names the setting', async () => {
+  it('warns hourly of a client network over a rate limit, and names the setting', async () => {
     await start({ rateLimit: { max: 1, newStationsPerHour: 0 }, listen: { trustProxy: true } })
     for (const client of ['192.0.2.1', '192.0.2.2', '2001:db8:0:2f3::1', '2001:db8:0:200::1'])
       for (let times = 0; times < 3; times += 1) await from(client)
@@ -336,8 +336,8 @@ describe('the rate limit', () => {
 
   const header = 'X-Forwarded-For: 198.51.100.1'
   for (const [name, trustProxy, wrong, right, event] of [
-    ['is not trusted', false, [header], [], 'proxy-not-trusted'],
-    ['is trusted and names no client', ['127.0.0.0/8'], [], [header], 'proxy-says-no-client'],
+    ['names a client but is not trusted', false, [header], [], 'proxy-not-trusted'],
+    ['is trusted but names no client', ['127.0.0.0/8'], [], [header], 'proxy-says-no-client'],
   ] as const)
     it(`warns once of a proxy that ${name}`, async () => {
       await start({ listen: { trustProxy } })
@@ -349,7 +349,7 @@ describe('the rate limit', () => {
     })
 
   // Shows: sidecar 20.2, C1.19, C3.11, C11.8.
-  it('closes connections over the limit of new stations unanswered; admits known ones', async () => {
+  it('closes connections over the new-station limit; known stations can register', async () => {
     await start({ rateLimit: { newStationsPerHour: 1 } })
     const registering = (callsign: string) => api.raw(lastRegister(callsign))
     expect(await registering('N0CALL')).to.match(/ 200 /)
@@ -363,9 +363,9 @@ describe('the rate limit', () => {
   })
 })
 
-describe('the API over TLS', () => {
+describe('The API over TLS', () => {
   // Shows: sidecar 2.18, C1.22, C10.1.
-  it('keeps the current TLS certificate if the new one is invalid, and logs that', async () => {
+  it('keeps its TLS certificate if the renewed one is invalid, and logs the failure', async () => {
     const [files, second] = [await makeServerFiles('sidecar-tls'), await makeServerFiles('sidecar-tls')]
     const { api, logged, close } = await startApi({ listen: { certFile: files.certFile, keyFile: files.keyFile } })
     try {

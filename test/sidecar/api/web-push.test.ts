@@ -10,7 +10,7 @@ const SUBSCRIPTION = {
   keys: { p256dh: createECDH('prime256v1').generateKeys('base64url'), auth: 'MDEyMzQ1Njc4OWFiY2RlZg' },
 }
 
-describe('Web Push at the API', () => {
+describe('Web Push in the API', () => {
   let api: RunningApi
   const start = async (webPush?: ApiOptions['webPush']) => {
     api = await startApi(webPush ? { webPush } : {})
@@ -27,7 +27,7 @@ describe('Web Push at the API', () => {
   }
 
   // Shows: sidecar C14.13.
-  it('returns the public key that apps subscribe with to any client, by GET', async () => {
+  it('GET /v1/webpush returns the public VAPID key to any client', async () => {
     await start({ allowPrivate: false, publicKey })
     const answer = await fetch(`${api.api.url}/v1/webpush`)
     expect(answer.status).to.equal(200)
@@ -38,14 +38,14 @@ describe('Web Push at the API', () => {
   })
 
   // Shows: sidecar C14.11.
-  it('has no key to give while it is off, but registers its stations', async () => {
+  it('without Web Push, /v1/webpush returns 404 but stations can still register', async () => {
     await start()
     expect((await fetch(`${api.api.url}/v1/webpush`)).status).to.equal(404)
     expect((await register(JSON.stringify(SUBSCRIPTION))).status).to.equal(200)
   })
 
   // Shows: sidecar C14.1.
-  it('keeps of a subscription what is needed', async () => {
+  it('stores a Web Push subscription without the members that pushing does not need', async () => {
     await start()
     expect((await register(JSON.stringify({ ...SUBSCRIPTION, expirationTime: null }, null, 2))).status).to.equal(200)
     const { platform, pushToken = '' } = api.store.stations.get('N0CALL-7')?.devices[0] ?? {}
@@ -55,7 +55,7 @@ describe('Web Push at the API', () => {
   })
 
   // Shows: sidecar C14.1.
-  it('says what is wrong with a subscription, all of it at once', async () => {
+  it('refuses an invalid Web Push subscription, naming all its faults at once', async () => {
     await start()
     expect(await refused('a-token')).to.deep.equal(['pushToken'])
     expect(await refused(SUBSCRIPTION)).to.deep.equal(['pushToken'])
@@ -69,7 +69,7 @@ describe('Web Push at the API', () => {
   })
 
   // Shows: sidecar C14.8.
-  it('refuses endpoints in private networks, unless they are allowed', async () => {
+  it('refuses Web Push endpoints in private networks unless allowPrivate is set', async () => {
     const endpoint = 'https://192.168.1.2:8443/up'
     await start()
     expect(await refused(JSON.stringify({ ...SUBSCRIPTION, endpoint }))).to.deep.equal(['pushToken.endpoint'])

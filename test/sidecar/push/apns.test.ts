@@ -33,7 +33,7 @@ describe('APNs through node-apn', () => {
       [`<b>${DEVICE_TOKEN}</b>`, 400, 'refused', /^unknown reason \(status 400\)$/],
     ] as const
   ).map(([reason, status, kind, words]) => {
-    return [`takes ${status} ${reason.slice(0, 30)} for ${kind}`, { status, reason }, kind, words] as const
+    return [`maps APNs ${status} ${reason.slice(0, 30)} to ${kind}`, { status, reason }, kind, words] as const
   })
   gatewayContract<ApnsFault, typeof position.service>(position, {
     answers,
@@ -43,7 +43,7 @@ describe('APNs through node-apn', () => {
   })
 
   // Shows: sidecar 18.4.
-  it('sends everything over one connection and with one provider token', async () => {
+  it('sends all notifications over one connection with one provider token', async () => {
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => send()))
     expect(outcomes).to.deep.equal(Array(50).fill(ACCEPTED))
     expect(position.service).to.include({ connections: 1, providerTokens: 1 })
@@ -52,7 +52,7 @@ describe('APNs through node-apn', () => {
   })
 
   // Shows: sidecar 21.2.
-  it('fits what is too big into the limit to the byte', async () => {
+  it('shortens a notification that is too big for APNs to exactly 4096 bytes', async () => {
     expect(await send(DEVICE_TOKEN, BIG)).to.deep.equal(ACCEPTED)
     const payload = position.service.received[0]?.payload
     expect(payload).to.include(NOTIFICATION.data).and.not.to.have.property('fromAvatarImage')
@@ -60,7 +60,7 @@ describe('APNs through node-apn', () => {
   })
 
   // Shows: sidecar 3.4.
-  it('takes what is no device token for gone, without asking', async () => {
+  it('reports a malformed device token as gone without a request to APNs', async () => {
     for (const token of ['', '../../../etc', 'xyz', `${DEVICE_TOKEN}\r\n`, 'a'.repeat(201)]) {
       expect(await send(token)).to.include({ kind: 'token_gone', unasked: true })
     }
@@ -75,7 +75,7 @@ describe('APNs through node-apn', () => {
     expect(position.service).to.include({ providerTokens: 2, attempts: 3 })
   })
 
-  it('says to check the clock when APNs finds the new provider token expired, too', async () => {
+  it('advises to check the clock if APNs rejects the renewed provider token as expired', async () => {
     position.service.fail({ status: 403, reason: 'ExpiredProviderToken' }, 2)
     const outcome = await send()
     expect(outcome).to.have.property('kind', 'unauthorized')
@@ -83,7 +83,7 @@ describe('APNs through node-apn', () => {
     expect(position.service.attempts).to.equal(2)
   })
 
-  it('names the clock before the keys when APNs calls the provider token invalid', async () => {
+  it('advises to check the clock, then the keys, for an invalid provider token', async () => {
     position.service.fail({ status: 403, reason: 'InvalidProviderToken' })
     expect(await send())
       .to.have.property('reason')
@@ -92,7 +92,7 @@ describe('APNs through node-apn', () => {
 
   for (const fault of ['goaway', 'drop'] satisfies ApnsFault[]) {
     // Shows: sidecar C9.9, C9.10.
-    it(`tries later after a ${fault}, and sends the next over a new connection`, async () => {
+    it(`tries later after a ${fault}, and sends the next one over a new connection`, async () => {
       await send()
       position.service.fail(fault)
       const outcome = await send()
@@ -128,7 +128,7 @@ describe('APNs through node-apn', () => {
     expect(position.service.connections).to.equal(2)
   })
 
-  it('keeps the connection when only one notification of many gets no answer', async () => {
+  it('keeps the connection if APNs leaves only one notification of several unanswered', async () => {
     await send()
     position.service.fail('hang')
     const sending = send()

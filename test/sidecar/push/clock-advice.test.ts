@@ -15,7 +15,7 @@ describe('The advice about a clock that may be wrong', () => {
       "set this machine's clock right first: it says 2026-11-27 12:30 UTC, 3 days ahead of the gateway's",
     ],
   ] as const) {
-    it(`compares with a gateway with a clock ${offsetMs / 1000} s ahead`, () => {
+    it(`advises about a gateway whose clock is ${offsetMs / 1000} s ahead of the sidecar`, () => {
       expect(clockAdvice(dateOf(NOW + offsetMs), NOW)).to.equal(says)
     })
   }
@@ -26,7 +26,7 @@ describe('The advice about a clock that may be wrong', () => {
     })
   }
 
-  it('stands behind TLS errors that a wrong clock causes, and no others', () => {
+  it('adds clock advice to the TLS errors that a wrong clock causes, and to no others', () => {
     expect(withClockAdvice('CERT_NOT_YET_VALID', NOW)).to.match(/^CERT_NOT_YET_VALID: check this machine's clock/)
     expect(withClockAdvice('CERT_HAS_EXPIRED', NOW)).to.match(/^CERT_HAS_EXPIRED: check this machine's clock/)
     expect(withClockAdvice('ECONNREFUSED', NOW)).to.equal('ECONNREFUSED')

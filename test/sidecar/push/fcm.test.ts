@@ -27,10 +27,10 @@ describe('FCM through firebase-admin', () => {
   const page = (status: number, text = '<h1>No</h1>') => ({ status, text })
   const later = (
     [
-      ['over quota, as late as FCM says', 'QUOTA_EXCEEDED', 'over the sending quota', 60],
-      ['when FCM is not available, as late as FCM says', 'UNAVAILABLE', 'FCM is not available', 7],
-      ['when FCM is not available and does not say for how long', 'UNAVAILABLE', 'FCM is not available'],
-      ['after an internal error', 'INTERNAL', 'internal error of FCM'],
+      ['if over quota, after the delay that FCM asks for', 'QUOTA_EXCEEDED', 'over the sending quota', 60],
+      ['if FCM is unavailable, after the delay it asks for', 'UNAVAILABLE', 'FCM is not available', 7],
+      ['if FCM is unavailable and asks for no delay', 'UNAVAILABLE', 'FCM is not available'],
+      ['after an internal error of FCM', 'INTERNAL', 'internal error of FCM'],
     ] as const
   ).map(([when, errorCode, words, seconds]) => {
     const fault = { errorCode, ...(seconds && { retryAfterSeconds: seconds }) }
@@ -42,22 +42,22 @@ describe('FCM through firebase-admin', () => {
     page(502, '<h1>Bad gateway</h1>'),
     page(200, '<h1>Log in to the hotel network</h1>'),
   ].map((fault) => {
-    const name = `tries later after a ${fault.status} that is not in words of FCM`
+    const name = `tries later after a ${fault.status} with a page not from FCM`
     return [name, fault, 'try_later', `unexpected answer with status ${fault.status}`] as const
   })
   gatewayContract<FcmFault, typeof index.service>(index, {
     answers: [
-      ['takes an unregistered token for gone', { errorCode: 'UNREGISTERED' }, 'token_gone', /app was removed/],
-      ['takes a token that FCM did not issue for gone', notIssued, 'token_gone', /did not issue/],
-      ['takes a token of another project for gone', ofAnother, 'token_gone', /another Firebase project/],
-      ['gives up on an invalid payload', invalid('Invalid data payload key: from'), 'refused', /payload invalid/],
+      ['reports an unregistered token as gone', { errorCode: 'UNREGISTERED' }, 'token_gone', /app was removed/],
+      ['reports a token that FCM did not issue as gone', notIssued, 'token_gone', /did not issue/],
+      ['reports a token of another project as gone', ofAnother, 'token_gone', /another Firebase project/],
+      ['refuses an invalid payload', invalid('Invalid data payload key: from'), 'refused', /payload invalid/],
       [
-        'says what to mend when the service account may not send',
+        'names the remedy if the service account lacks permission',
         { errorCode: 'PERMISSION_DENIED' },
         'unauthorized',
         /check its project, its role and that the FCM API is enabled/,
       ],
-      ['says what to mend at a 403 that is not in words of FCM', page(403), 'unauthorized', /check its role/],
+      ['names the remedy for a 403 with a page not from FCM', page(403), 'unauthorized', /check its role/],
       ...later,
       ...notOfFcm,
     ],
@@ -70,14 +70,14 @@ describe('FCM through firebase-admin', () => {
   })
 
   // Shows: sidecar 18.4.
-  it('asks for one access token and shows it with every message', async () => {
+  it('requests one access token and uses it for all messages', async () => {
     await Promise.all(Array.from({ length: 5 }, () => send()))
     await send()
     expect(index.service.received).to.have.length(6)
     expect(index.service.tokenRequests).to.equal(1)
   })
 
-  it('keeps its connections for the next message, and ends them when it is closed', async () => {
+  it('reuses its connections for later messages, and ends them at close', async () => {
     await send()
     const { connections } = index.service
     for (let more = 0; more < 2; more += 1) await send()
@@ -87,24 +87,24 @@ describe('FCM through firebase-admin', () => {
   })
 
   // Shows: sidecar 21.2.
-  it('fits what is too big into the limit', async () => {
+  it('shortens a notification that is too big for FCM', async () => {
     expect(await send(index.subject.token, { ...BIG, body: '"ü'.repeat(4000) })).to.deep.equal(ACCEPTED)
     expect(index.service.received[0]?.data).to.deep.equal(NOTIFICATION.data)
     expect(index.service.received[0]?.notification?.body).to.match(/^["ü]{500,}…$/)
   })
 
-  it('takes a service account file of any name', async () => {
+  it('accepts a service account file of any name', async () => {
     expect(await (await openOther()).send(index.subject.token, NOTIFICATION)).to.deep.equal(ACCEPTED)
   })
 
   const ofOtherPhone: readonly [string, FcmFault][] = [
-    ['in words of its own', { errorCode: 'UNAUTHENTICATED', message: 'Auth error from APNS or Web Push Service' }],
-    ['as if the access token were missing', { errorCode: 'THIRD_PARTY_AUTH_ERROR' }],
-    ['as if the access token were missing, compressed', { errorCode: 'THIRD_PARTY_AUTH_ERROR', gzip: true }],
+    ['usual code', { errorCode: 'UNAUTHENTICATED', message: 'Auth error from APNS or Web Push Service' }],
+    ['wrong code', { errorCode: 'THIRD_PARTY_AUTH_ERROR' }],
+    ['wrong code, gzip', { errorCode: 'THIRD_PARTY_AUTH_ERROR', gzip: true }],
   ]
   for (const [how, fault] of ofOtherPhone) {
     // Shows: sidecar C9.19.
-    it(`keeps its access token where FCM lacks credentials for the phone, said ${how}`, async () => {
+    it(`keeps its access token if FCM lacks credentials of the phone (${how})`, async () => {
       await send()
       index.service.fail(fault, 2)
       for (let tries = 0; tries < 2; tries++)
@@ -118,21 +118,21 @@ describe('FCM through firebase-admin', () => {
   }
 
   // Shows: sidecar C9.9.
-  it('survives a connection that is reset once', async () => {
+  it('sends a message again after its connection to FCM was reset once', async () => {
     index.service.fail('reset')
     await sendsAgain()
   })
 
   // Shows: sidecar C9.9.
-  it('tries later when connections are reset again and again', async () => {
+  it('tries later if FCM resets each connection', async () => {
     index.service.fail('reset', 100)
     expect(await send()).to.deep.equal({ kind: 'try_later', reason: 'FCM cannot be reached (ECONNRESET)' })
     expect(index.service.attempts).to.equal(2)
   })
 
-  describe('when its access token is not accepted any more', () => {
+  describe('The gateway when FCM rejects its access token', () => {
     // Shows: sidecar C9.19.
-    it('asks for another one and sends the notification again, at once', async () => {
+    it('requests a new access token at once when FCM rejects its own, and sends again', async () => {
       await send()
       index.service.revokeAccessTokens()
       await sendsAgain()
@@ -141,7 +141,7 @@ describe('FCM through firebase-admin', () => {
     })
 
     // Shows: sidecar C9.19.
-    it('asks for one other token, however many notifications meet that', async () => {
+    it('requests only one new access token for many rejected notifications', async () => {
       await send()
       index.service.revokeAccessTokens()
       const outcomes = await Promise.all(Array.from({ length: 20 }, () => send()))
@@ -152,13 +152,13 @@ describe('FCM through firebase-admin', () => {
 
     const refusals: readonly [string, FcmFault][] = [
       ['', { errorCode: 'UNAUTHENTICATED' }],
-      [', compressed', { errorCode: 'UNAUTHENTICATED', gzip: true }],
-      [', too long', { errorCode: 'UNAUTHENTICATED', message: 'no'.repeat(1_000_000), gzip: true }],
-      [', as a page', page(401, '<h1>THIRD_PARTY_AUTH_ERROR</h1>')],
+      [' (gzipped)', { errorCode: 'UNAUTHENTICATED', gzip: true }],
+      [' (2 MB body)', { errorCode: 'UNAUTHENTICATED', message: 'no'.repeat(1_000_000), gzip: true }],
+      [' (HTML page)', page(401, '<h1>THIRD_PARTY_AUTH_ERROR</h1>')],
     ]
     for (const [how, fault] of refusals) {
       // Shows: sidecar C9.19.
-      it(`reports a second rejected access token${how}, and requests another after 10 s`, async () => {
+      it(`reports a second rejected access token${how}, and gets another after 10 s`, async () => {
         index.service.fail(fault, 4)
         const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')
@@ -171,7 +171,7 @@ describe('FCM through firebase-admin', () => {
       })
     }
 
-    it('does not send again what was given up meanwhile', async () => {
+    it('does not resend a timed-out notification when the new access token arrives', async () => {
       await send()
       index.service.revokeAccessTokens()
       index.service.failTokenEndpoint('hang')
@@ -185,19 +185,16 @@ describe('FCM through firebase-admin', () => {
     })
   })
 
-  describe('when it gets no access token', () => {
+  describe('The gateway when Google issues no access token', () => {
     const deny = (description: string) => () =>
       index.service.failTokenEndpoint({ status: 400, error: 'invalid_grant', description })
     // Shows: sidecar C9.18.
     for (const [name, fails] of [
-      ['about a service account whose key was deleted, and sends once that is done', deny('Invalid JWT Signature.')],
-      ['about one that was deleted or disabled, and sends once that is done', deny('Invalid grant: account not found')],
-      [
-        "when this machine's clock is wrong, and sends once it is right",
-        () => index.service.setClockAhead(56 * YEAR_MS),
-      ],
+      ['if the key of the account was deleted', deny('Invalid JWT Signature.')],
+      ['if the account was deleted or disabled', deny('Invalid grant: account not found')],
+      ["if this machine's clock is wrong", () => index.service.setClockAhead(56 * YEAR_MS)],
     ] as const)
-      it(`says what to mend ${name}`, async () => {
+      it(`names the remedy ${name}, and sends once fixed`, async () => {
         fails()
         const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')
@@ -207,7 +204,7 @@ describe('FCM through firebase-admin', () => {
         await sendsAgain()
       })
 
-    it('says by how much the clock is wrong, and not so while it is right', async () => {
+    it('reports by how much the clock is wrong, or that the clock is right', async () => {
       index.service.setClockAhead(2 * 86_400_000)
       expect(await send())
         .to.have.property('reason')
@@ -223,7 +220,7 @@ describe('FCM through firebase-admin', () => {
       ['has an outage', { status: 503, error: 'unavailable' }, 'Google issued no access token'],
       ['hangs', 'hang', 'no answer within 10 s'],
     ] as const)
-      it(`tries later when the token address ${how}, and sends once that is over`, async () => {
+      it(`tries later while the token server ${how}, and sends once it answers`, async () => {
         index.service.failTokenEndpoint(fault)
         const sending = send()
         await index.service.waitForTokenRequests(1)
@@ -234,7 +231,7 @@ describe('FCM through firebase-admin', () => {
       })
   })
 
-  it('sends nothing when it is closed before its client was loaded', async () => {
+  it('a gateway that is closed before its client was loaded sends nothing', async () => {
     const early = await openOther()
     const sending = early.send(index.subject.token, NOTIFICATION)
     await early.close()

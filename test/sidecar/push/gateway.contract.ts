@@ -92,7 +92,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
 
   // Shows: sidecar 20.1, C9.5, C9.6, C9.8, C9.12, C9.18, C14.5, C14.6, C14.7, C14.15.
   for (const [name, fault, kind, words, afterMs] of answers)
-    it(`${name}, asking once`, async () => {
+    it(`${name} (one request)`, async () => {
       at.service.fail(fault)
       const outcome = await at.send()
       if (typeof words === 'string')
@@ -104,7 +104,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     })
 
   // Shows: sidecar C9.9.
-  it('tries later if no server listens, and logs it', async () => {
+  it('tries later if no push server listens', async () => {
     await at.send()
     await at.service.close()
     const outcome = await at.send()
@@ -113,14 +113,14 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
   })
 
   // Shows: sidecar C1.3.
-  it('tries later when the server cannot be verified', async () => {
+  it('tries later when the certificate of the push server cannot be verified', async () => {
     const outcome = await at.open(null).send(at.subject.token, NOTIFICATION)
     expect(outcome).to.include({ kind: 'try_later' })
     expect(reasonOf(outcome)).to.include('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
   })
 
   // Shows: sidecar C9.22.
-  it('verifies the server even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
+  it('verifies the push server even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
     const earlier = process.env.NODE_TLS_REJECT_UNAUTHORIZED
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
     try {
@@ -134,7 +134,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
   })
 
   // Shows: sidecar C9.11, C14.10.
-  it('ends a hanging call and its connection after 10 s, and sends the next call', async () => {
+  it('ends a hanging call and its connection after 10 s, and sends the next one', async () => {
     await at.send()
     at.service.fail('hang')
     const sending = at.send()
@@ -148,7 +148,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     expect([at.service.attempts, at.clock.pending]).to.deep.equal([3, 0])
   })
 
-  it('ends a call after 10 s when the connection is accepted but TLS never begins', async () => {
+  it('ends a call after 10 s if the server accepts the connection but not TLS', async () => {
     const silent = createServer((socket) => socket.resume())
     const connected = once(silent, 'connection')
     const { port, close } = await onLoopback(silent)
@@ -163,7 +163,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     await gateway.close()
   })
 
-  it('closing ends pending calls, refuses further ones, and is idempotent', async () => {
+  it('close ends pending calls, refuses further ones, and is idempotent', async () => {
     at.service.fail('hang')
     const sending = at.send()
     await at.service.waitForAttempts(1)
@@ -176,7 +176,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
   })
 
   // Shows: sidecar C6.4, C14.14.
-  it('puts neither tokens nor keys into log and outcomes', async () => {
+  it('logs and reports neither tokens nor keys', async () => {
     const { token } = at.subject
     const leaking = leaks(token)
     for (const fault of leaking.answers) at.service.fail(fault)
@@ -188,7 +188,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     expect(written).to.include(shownOf?.(token) ?? '')
   })
 
-  it('names the CA file that is missing', () => {
+  it('names the CA file if it is missing', () => {
     expect(() => at.open('/nowhere/ca.pem')).to.throw('/nowhere/ca.pem')
   })
 }

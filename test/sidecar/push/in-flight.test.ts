@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { createInFlight } from '../../../sidecar/push/gateway/in-flight.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
-describe('a notification in flight', () => {
+describe('A notification in flight', () => {
   const run = (work: () => Promise<never>) => createInFlight(new FakeClock()).run(work, () => {})
 
   it('refuses a notification on an internal fault without quoting the fault', async () => {

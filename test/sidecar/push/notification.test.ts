@@ -22,9 +22,9 @@ function build(text: string | Buffer, { count = 1, avatar = 'none' as SenderAvat
 
 const bytes = (notification: Notification) => Buffer.byteLength(JSON.stringify(notification))
 
-describe('a notification', () => {
+describe('A push notification', () => {
   // Shows: sidecar 7.1, 7.2, 7.3, 7.5, C5.8.
-  it('carries sender, sequence id, addressee, count and collapse id as strings', () => {
+  it('its data hold sender, sequence id, addressee, count and collapse id as strings', () => {
     expect(build('Hello').data).to.deep.equal({
       fromCall: 'W1AW',
       seqId: '42',
@@ -35,12 +35,12 @@ describe('a notification', () => {
   })
 
   // Shows: sidecar 7.2.
-  it('carries an empty sequence id for a message without a number', () => {
+  it('has an empty sequence id for a message without a number', () => {
     expect(build('Hello', { seqId: '' }).data.seqId).to.equal('')
   })
 
   // Shows: sidecar C9.2.
-  it('shows the sender and the text of a single message', () => {
+  it('shows sender and text of a single message', () => {
     expect(build('Hello')).to.include({ title: 'W1AW', body: 'Hello' })
   })
 
@@ -53,40 +53,48 @@ describe('a notification', () => {
 
   // Shows: sidecar C9.2.
   for (const [name, text, body] of [
-    ['says so when a message has no text', ' ', 'Message without text'],
-    ['reads text as UTF-8', 'Grüße 📻', 'Grüße 📻'],
-    ['reads text as Latin-1 where it is not UTF-8', Buffer.from('Grüße', 'latin1'), 'Grüße'],
-    ['shows no control character and no bidi override', '\x07one\r\ntwo\u202ethree\x9b', 'one two three'],
-    ['keeps the joiners of an emoji and right-to-left text', '👩‍👩‍👧 שלום', '👩‍👩‍👧 שלום'],
+    ['shows "Message without text" for a message without text', ' ', 'Message without text'],
+    ['decodes text as UTF-8', 'Grüße 📻', 'Grüße 📻'],
+    ['decodes text that is not UTF-8 as Latin-1', Buffer.from('Grüße', 'latin1'), 'Grüße'],
+    ['strips control characters and bidi overrides from the text', '\x07one\r\ntwo\u202ethree\x9b', 'one two three'],
+    ['keeps the joiners of an emoji, and right-to-left text', '👩‍👩‍👧 שלום', '👩‍👩‍👧 שלום'],
   ] as const)
     it(name, () => expect(build(text).body).to.equal(body))
 
   // Shows: sidecar 7.5.
-  it('keeps one collapse id per station, within 64 bytes', () => {
+  it('all notifications of a station have one collapse id, of at most 64 bytes', () => {
     const second = buildNotification('DL1ABC-15', { count: 9, newest: message('Hi') }, 'none')
     expect(build('one').collapseId).to.equal(build('two', { count: 2 }).collapseId)
     expect(second.collapseId).to.equal('aprs-DL1ABC-15')
     expect(Buffer.byteLength(second.collapseId)).to.be.at.most(64)
   })
 
-  describe('with the avatar of its sender', () => {
+  describe('A notification with the avatar of its sender', () => {
     const record = (avatar: Partial<AvatarRecord>): AvatarRecord => ({ icon: '', image: '', hash: HASH, ...avatar })
     const image = (length: number) => 'A'.repeat(length)
     const cases: readonly (readonly [string, SenderAvatar, Readonly<Record<string, string>>])[] = [
-      ['says nothing of a sender that has none', 'none', {}],
-      ['has the tombstone of a cleared avatar and nothing else', 'cleared', { Cleared: '1' }],
-      ['has icon and hash of an icon', record({ icon: 'car', hash: 'icon:car' }), { Icon: 'car', Hash: 'icon:car' }],
+      ['has no avatar data if the sender never set an avatar', 'none', {}],
+      ['has only a tombstone for a cleared avatar', 'cleared', { Cleared: '1' }],
       [
-        'has an image of 3000 characters inline',
+        'has icon and hash of an avatar that is an icon',
+        record({ icon: 'car', hash: 'icon:car' }),
+        { Icon: 'car', Hash: 'icon:car' },
+      ],
+      [
+        'includes an avatar image of up to 3000 characters',
         record({ icon: 'car', image: image(3000) }),
         { Icon: 'car', Hash: HASH, Image: image(3000) },
       ],
       [
-        'has icon and hash but not the image when that is longer',
+        'has icon and hash without the image if the image is over 3000 characters',
         record({ icon: 'car', image: image(3001) }),
         { Icon: 'car', Hash: HASH },
       ],
-      ['has no icon when the avatar is only an image', record({ image: 'AAAA' }), { Hash: HASH, Image: 'AAAA' }],
+      [
+        'has hash and image without icon if the avatar is only an image',
+        record({ image: 'AAAA' }),
+        { Hash: HASH, Image: 'AAAA' },
+      ],
     ]
     // Shows: sidecar 2.9, 2.10, 5.1, 5.8, 7.6, 7.7, 7.8, 16.7, 16.8, 17.7, 19.2, 21.3.
     for (const [name, avatar, expected] of cases)
@@ -96,12 +104,12 @@ describe('a notification', () => {
       })
   })
 
-  it('is kept for a phone that is away for a day', () => {
+  it('push gateways keep a notification for an absent phone for a day', () => {
     expect(NOTIFICATION_TTL_MS).to.equal(86_400_000)
   })
 
   // Shows: sidecar 7.10, 7.11, 7.12, 7.13, 7.14.
-  it('never has a reserved key, and strings only', () => {
+  it('its data have no reserved keys, and only strings as values', () => {
     const avatars: SenderAvatar[] = ['none', 'cleared', { icon: 'car', image: 'AAAA', hash: HASH }]
     for (const avatar of avatars) {
       for (const [key, value] of Object.entries(build('x', { avatar, count: 2 }).data)) {
@@ -112,16 +120,16 @@ describe('a notification', () => {
   })
 })
 
-describe('fitting a notification to a limit', () => {
+describe('Fitting a notification to a limit', () => {
   const image = 'A'.repeat(3000)
 
-  it('changes nothing that fits to the byte', () => {
+  it('changes nothing in a notification that fits to the byte', () => {
     const notification = build('Hello', { avatar: { icon: 'car', image, hash: HASH } })
     expect(fitNotification(notification, bytes, bytes(notification))).to.equal(notification)
   })
 
   // Shows: sidecar 7.6, 7.7, 21.2, C9.3.
-  it('drops the inline image first, and leaves the body alone when that is enough', () => {
+  it('drops the inline image first, and keeps the body if that suffices', () => {
     const notification = build('Hello', { avatar: { icon: 'car', image, hash: HASH } })
     const fitted = fitNotification(notification, bytes, bytes(notification) - 1)
     expect(fitted.body).to.equal('Hello')
@@ -131,19 +139,19 @@ describe('fitting a notification to a limit', () => {
   })
 
   // Shows: sidecar C9.4.
-  it('shortens the body last, by as little as possible, and says so with an ellipsis', () => {
+  it('shortens the body last, by as little as possible, and adds an ellipsis', () => {
     const fitted = fitNotification(build('x'.repeat(9000)), bytes)
     expect(fitted.body).to.match(/^x+…$/)
     expect(bytes(fitted)).to.equal(4096)
   })
 
-  it('leaves no blank before the ellipsis, and those at the beginning as they are', () => {
+  it('cuts blanks before the ellipsis, and keeps blanks at the beginning', () => {
     const notification = { ...build(''), body: ` A${' '.repeat(9000)}B` }
     expect(fitNotification(notification, bytes).body).to.equal(' A…')
   })
 
   // Shows: sidecar C9.4.
-  it('cuts between characters as people see them', () => {
+  it('cuts a text between visible characters, never inside an emoji', () => {
     const family = '👩‍👩‍👧'
     const fitted = fitNotification(build(family.repeat(500)), bytes)
     expect(fitted.body.replaceAll(family, '')).to.equal('…')

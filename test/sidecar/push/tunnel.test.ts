@@ -6,7 +6,7 @@ import { proxyEnvironment } from '../../support/proxy-environment.ts'
 import { ACCEPTED, gatewaySetup } from './gateway.contract.ts'
 import { apnsSubject, fcmSubject } from './services.ts'
 
-describe('a proxy on the way to the push gateways', () => {
+describe('A proxy between the sidecar and the push gateways', () => {
   proxyEnvironment()
   const proxies: { close(): Promise<void> }[] = []
   afterEach(async () => {
@@ -25,10 +25,10 @@ describe('a proxy on the way to the push gateways', () => {
     ['APNs', apnsSubject],
     ['FCM', fcmSubject],
   ] as const)
-    describe(`to ${name}`, () => {
+    describe(`A proxy to ${name}`, () => {
       const gateway = gatewaySetup<{ readonly received: readonly unknown[]; close(): Promise<void> }>(subject)
 
-      it(`is asked for the tunnels that notifications go to ${name} by`, async () => {
+      it(`sends notifications to ${name} through the tunnel of the proxy`, async () => {
         const proxy = await startProxy({ credentials: 'me:p@ss' })
         for (let sent = 1; sent <= 3; sent += 1) {
           expect(await gateway.send()).to.deep.equal(ACCEPTED)
@@ -39,14 +39,14 @@ describe('a proxy on the way to the push gateways', () => {
         expect(JSON.stringify(gateway.lines)).to.not.match(/p@ss|p%40ss/)
       })
 
-      it(`is passed by on the way to ${name} where NO_PROXY says so`, async () => {
+      it(`bypasses the proxy to ${name} if NO_PROXY lists the host`, async () => {
         const proxy = await startProxy()
         process.env.NO_PROXY = '127.0.0.1,localhost'
         expect(await gateway.send()).to.deep.equal(ACCEPTED)
         expect(proxy.tunnels).to.deep.equal([])
       })
 
-      it(`keeps notifications to ${name} for later when the proxy refuses the tunnel`, async () => {
+      it(`tries notifications to ${name} later if the proxy refuses the tunnel`, async () => {
         await startProxy({ answer: 'HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n' })
         expect(await gateway.send()).to.include({ kind: 'try_later' })
         expect(gateway.service.received).to.deep.equal([])
@@ -54,12 +54,12 @@ describe('a proxy on the way to the push gateways', () => {
       })
     })
 
-  describe('is known by its address, which', () => {
+  describe('The address of the proxy', () => {
     const index = gatewaySetup(apnsSubject)
     for (const [name, written, meant, scheme] of [
-      ['may have characters that are encoded', 'm%C3%A9:p%40ss', 'mé:p@ss', 'http://'],
-      ['may have percent signs that encode nothing', 'me:50%off%25', 'me:50%off%', 'http://'],
-      ['means http where it says nothing else', 'me:p%40ss', 'me:p@ss', ''],
+      ['decodes percent-encoded characters in the proxy credentials', 'm%C3%A9:p%40ss', 'mé:p@ss', 'http://'],
+      ['accepts percent signs in the proxy credentials that encode nothing', 'me:50%off%25', 'me:50%off%', 'http://'],
+      ['a proxy address without a scheme means http', 'me:p%40ss', 'me:p@ss', ''],
     ] as const)
       it(name, async () => {
         const proxy = await startProxy({ credentials: meant }, written)
@@ -69,7 +69,7 @@ describe('a proxy on the way to the push gateways', () => {
       })
   })
 
-  it('is not reached by http where its address says https', async () => {
+  it('never connects by plain http to a proxy with an https address', async () => {
     const proxy = await startProxy()
     process.env.HTTPS_PROXY = `https://127.0.0.1:${proxy.port}`
     const { socket } = throughProxy('127.0.0.1', 443) ?? expect.fail('no tunnel')
@@ -77,7 +77,7 @@ describe('a proxy on the way to the push gateways', () => {
     expect(proxy.tunnels).to.deep.equal([])
   })
 
-  it('on another machine is never asked for loopback', () => {
+  it('a proxy on another machine is never used for loopback addresses', () => {
     process.env.HTTPS_PROXY = 'http://proxy.example:3128'
     for (const host of ['127.0.0.1', 'localhost', '::1']) expect(throughProxy(host, 443), host).to.equal(undefined)
   })

@@ -19,7 +19,7 @@ const isOfSchema = (file: URL) => /^postgres\/schema\/\w+\//.test(nameOf(file))
 const statements = FILES.filter((file) => nameOf(file).startsWith('postgres/') && !isOfSchema(file))
 
 describe('The SQL files', () => {
-  it('are formatted: short lines, no tabs, no trailing blanks, a newline at the end', () => {
+  it('SQL files have short lines, no tabs, no trailing blanks and a final newline', () => {
     expect(FILES.length).to.be.above(40)
     for (const file of FILES) {
       const text = textOf(file)
@@ -29,7 +29,7 @@ describe('The SQL files', () => {
     }
   })
 
-  it('have the values of the constants that they name', () => {
+  it('SQL files have the values of the constants that they name', () => {
     const values = { ...LITERALS, SCHEMA, PAGE: 5000, DAY_MS: 86_400_000, SLICE_ROWS: 500 }
     for (const file of FILES)
       expect(textOf(file), nameOf(file)).to.satisfy((text: string) => text.endsWith(readSql(file, values)))
@@ -41,11 +41,11 @@ describe('The SQL files', () => {
     expect(() => readSql(file)).to.throw('names LEASE_MS, which has no value')
   })
 
-  it('of the PostgreSQL schema are all executed', () => {
+  it('every file of the PostgreSQL schema is executed at the creation of the schema', () => {
     expect(SCHEMA_FILES.map(nameOf)).to.have.members(FILES.filter(isOfSchema).map(nameOf))
   })
 
-  describe('on PostgreSQL', () => {
+  describe('The SQL files on PostgreSQL', () => {
     let address = ''
     before(async function () {
       this.timeout(120_000)
@@ -54,7 +54,7 @@ describe('The SQL files', () => {
     })
     const run = (text: string) => runAt(address, `SET search_path = ${SCHEMA}; ${text}`)
 
-    it('create the schema as they are, and replace the functions', async () => {
+    it('the schema files create the tables, and can replace the functions', async () => {
       for (const file of SCHEMA_FILES) await run(textOf(file))
       for (const file of SCHEMA_FILES) if (!nameOf(file).includes('/tables/')) await run(textOf(file))
       const [row] = await run(`SELECT
@@ -65,11 +65,11 @@ describe('The SQL files', () => {
     })
 
     for (const file of statements)
-      it(`prepare ${nameOf(file).replace(/.*\//, '')} as a single statement`, () =>
+      it(`${nameOf(file).replace(/.*\//, '')} can be prepared as a single statement`, () =>
         run(`PREPARE statement AS ${textOf(file)}`))
   })
 
-  it('are below the folder that the build copies', () => {
+  it('all SQL files are in the folder that the build copies', () => {
     const root = fileURLToPath(new URL('../../../', import.meta.url))
     const elsewhere = readdirSync(`${root}sidecar`, { recursive: true, encoding: 'utf8' }).filter(
       (name) => name.endsWith('.sql') && !/^store[\\/]/.test(name),

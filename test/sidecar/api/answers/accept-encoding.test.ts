@@ -12,7 +12,7 @@ describe('Accept-Encoding', () => {
     '*;q=0, gzip',
   ]) {
     // Shows: sidecar C10.8.
-    it(`${header} takes gzip`, () => expect(acceptsGzip(header)).to.equal(true))
+    it(`Accept-Encoding "${header}" allows a gzip answer`, () => expect(acceptsGzip(header)).to.equal(true))
   }
 
   for (const header of [
@@ -28,6 +28,6 @@ describe('Accept-Encoding', () => {
     'notgzip',
   ]) {
     // Shows: sidecar C10.8.
-    it(`${header} does not`, () => expect(acceptsGzip(header)).to.equal(false))
+    it(`Accept-Encoding "${header}" rules out a gzip answer`, () => expect(acceptsGzip(header)).to.equal(false))
   }
 })

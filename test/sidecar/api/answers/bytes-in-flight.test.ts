@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { BytesInFlight, type Reservation } from '../../../../sidecar/api/answers/bytes-in-flight.ts'
 
-describe('Bytes of answers in flight', () => {
+describe('The limit on bytes of unread answers', () => {
   // Shows: sidecar C13.17.
-  it('bytes in flight stay within the limits, in all and for each client', () => {
+  it('unread answers never exceed the total limit or the limit of each client', () => {
     const step = fc.oneof(
       fc.record({ client: fc.constantFrom('a', 'b', 'c'), bytes: fc.nat(60) }),
       fc.record({ release: fc.nat(20) }),
@@ -31,7 +31,7 @@ describe('Bytes of answers in flight', () => {
     )
   })
 
-  it('may be bounded lower in all for one kind of answer', () => {
+  it('a reservation can pass its own total limit, lower than the general one', () => {
     const inFlight = new BytesInFlight({ inAll: 100, perClient: 100 })
     inFlight.reserve('a', 50)
     expect(inFlight.reserve('b', 20, 60)).to.equal(undefined)

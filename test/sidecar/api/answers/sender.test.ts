@@ -10,7 +10,7 @@ import { type OnLoopback, onLoopback } from '../../../support/on-loopback.ts'
 
 const BYTES = 16_000
 
-describe('Answers that are put together in the same memory', () => {
+describe('The shared memory for answers', () => {
   let server: OnLoopback
   let responses: ServerResponse[]
   let onRequest: () => void
@@ -63,7 +63,7 @@ describe('Answers that are put together in the same memory', () => {
     return fills
   }
 
-  it('stay as they are while their reader is slow and others are answered', async () => {
+  it('an answer to a slow reader stays intact while the server answers others', async () => {
     const expected = Array.from({ length: 1200 }, (_, index) => index % 256)
     // More than the system takes for a reader who reads nothing.
     const stuck = new Promise<void>((resolve) => {
@@ -78,7 +78,7 @@ describe('Answers that are put together in the same memory', () => {
     expect(await fillsOf(client, expected.length)).to.deep.equal(expected)
   })
 
-  it('stay as they are while they wait for an earlier one', async () => {
+  it('an answer stays intact while it waits for an earlier one on its connection', async () => {
     const both = new Promise<void>((resolve) => {
       onRequest = () => responses.length === 2 && resolve()
     })
@@ -89,7 +89,7 @@ describe('Answers that are put together in the same memory', () => {
     expect(await fillsOf(client, 2)).to.deep.equal([1, 2])
   })
 
-  it('leave it to the next ones, by TLS too', async () => {
+  it('the next answer reuses the memory of a finished one, over TLS too', async () => {
     const { ca, server: certificate } = await makeCertificates()
     const memories: ArrayBufferLike[] = []
     const copyTo = (target: Buffer) => void memories.push(target.fill(1, 0, BYTES).buffer)

@@ -10,9 +10,9 @@ const padded = [0, 1, 2]
   .map((length) => pngFile(pngChunks({ extra: [{ type: 'teXt', data: Buffer.alloc(length) }] })).toString('base64'))
   .find((text) => text.endsWith('=='))!
 
-describe('avatar hash', () => {
+describe('The avatar hash', () => {
   // Shows: sidecar 5.7.
-  it('of an image is the SHA-256 of icon, line feed and image in hex', () => {
+  it('the hash of an avatar image is the SHA-256 of icon, line feed and image in hex', () => {
     const expected = createHash('sha256').update(`dog\n${image}`).digest('hex')
     expect(avatarHash('dog', image)).to.equal(expected)
     expect(avatarHash('', image))
@@ -21,24 +21,24 @@ describe('avatar hash', () => {
   })
 
   // Shows: sidecar 5.8, 5.9.
-  it('of an icon alone is icon:<name>, of nothing the empty string', () => {
+  it('the hash of a lone icon is icon:<name>, the hash of no avatar is empty', () => {
     expect(avatarHash('dog', '')).to.equal('icon:dog')
     expect(avatarHash('', '')).to.equal('')
   })
 })
 
-describe('the avatar in a register call', () => {
+describe('The avatar in a register call', () => {
   const hash = avatarHash('dog', image)
   const decide = (members: object) => decideAvatar({ avatarUpdate: true, ...members })
 
   // Shows: sidecar 5.6, 5.10, 11.11, 11.19, 14.1, 22.2.
-  it('stays as it is when the call does not say avatarUpdate', () => {
+  it('the stored avatar stays if the call does not set avatarUpdate', () => {
     for (const avatarUpdate of [undefined, false, null])
       for (const rest of [{}, { avatarHash: 'icon:cat' }, { avatarIcon: 'dog', avatarImage: 'junk' }])
         expect(decide({ avatarUpdate, ...rest })).to.deep.equal({ kind: 'keep' })
   })
 
-  it('is replaced by what is sent, with the hash of our own computing', () => {
+  it('the avatar sent replaces the stored one, with a hash that the server computes', () => {
     for (const [sent, stored] of [
       [{ avatarIcon: 'dog' }, { icon: 'dog', image: '', hash: 'icon:dog' }],
       [
@@ -50,14 +50,14 @@ describe('the avatar in a register call', () => {
   })
 
   // Shows: sidecar C5.5.
-  it('is cleared by empty icon, image and hash, absent ones included', () => {
+  it('an empty or missing icon, image and hash clear the avatar', () => {
     const empty = { avatarIcon: '', avatarImage: '', avatarHash: '' }
     for (const sent of [empty, {}, { avatarIcon: null, avatarImage: null }])
       expect(decide(sent)).to.deep.equal({ kind: 'replace', icon: '', image: '', hash: '' })
   })
 
   // Shows: sidecar 5.7, C5.6.
-  it('is refused with a hash of something else', () => {
+  it('an avatar with the hash of a different avatar is refused', () => {
     fc.assert(
       fc.property(fc.string(), (avatarHash) => {
         const { kind } = decide({ avatarIcon: 'dog', avatarHash })
@@ -69,7 +69,7 @@ describe('the avatar in a register call', () => {
   })
 
   // Shows: sidecar 5.4, 21.4.
-  it('is refused with an image over 24000 characters', () => {
+  it('an avatar image over 24000 characters is refused', () => {
     expect(pngOfLength(24_000)).to.have.length(24_000)
     expect(decide({ avatarImage: pngOfLength(24_000) }).kind).to.equal('replace')
     const reason = 'An image has at most 24000 characters.'
@@ -81,20 +81,21 @@ describe('the avatar in a register call', () => {
   for (const [caseName, text] of [
     ['is not base64', '!!!!'],
     ['is base64url', 'ab-_'],
-    ['has more behind it', `${image}!!!!`],
-    ['has more before it', `!!!!${image}`],
+    ['has characters after the base64', `${image}!!!!`],
+    ['has characters before the base64', `!!!!${image}`],
     ['has line breaks', `${image.slice(0, 76)}\n${image.slice(76)}`],
     ['lacks its padding', padded.replace(/=+$/, '')],
     ['is a data URL', `data:image/png;base64,${image}`],
-    ['is no PNG', Buffer.from('hello there!').toString('base64')],
+    ['is not a PNG', Buffer.from('hello there!').toString('base64')],
   ] as const)
-    it(`is refused when the image ${caseName}`, () =>
+    it(`an avatar is refused when its image ${caseName}`, () =>
       expect(decide({ avatarImage: text })).to.deep.include({ kind: 'invalid', member: 'avatarImage' }))
 
-  it('is taken with its padding', () => expect(decide({ avatarImage: padded }).kind).to.equal('replace'))
+  it('an avatar image with base64 padding is accepted', () =>
+    expect(decide({ avatarImage: padded }).kind).to.equal('replace'))
 
   // Shows: sidecar 5.1.
-  it('is refused with an icon name that is too long or has control characters', () => {
+  it('an avatar is refused if its icon name is too long or has control characters', () => {
     for (const avatarIcon of ['x'.repeat(64), '\u{1f6b2}']) expect(decide({ avatarIcon }).kind).to.equal('replace')
     for (const avatarIcon of ['x'.repeat(65), 'a\nb', '\ud800', 'a\udfff', '\udeb2\ud83d'])
       expect(decide({ avatarIcon })).to.deep.include({ kind: 'invalid', member: 'avatarIcon' })

@@ -9,12 +9,16 @@ import {
 const NETWORK = '2001:db8:0:7::/64'
 const SOME = ['10.0.0.0/8', '192.0.2.5', '2001:db8:1::/48', 'fe80::/10']
 
-describe('the client that a request counts for', () => {
+describe('The client of a request', () => {
   // Shows: sidecar C1.23, C3.13.
   for (const [name, trusted, cases] of [
-    ['is the peer, whatever X-Forwarded-For says', false, [['192.0.2.1', '198.51.100.7', '192.0.2.1']]],
     [
-      'is one for a whole IPv6 /64, however its addresses are written',
+      'without a trusted proxy, the client is the peer, whatever X-Forwarded-For says',
+      false,
+      [['192.0.2.1', '198.51.100.7', '192.0.2.1']],
+    ],
+    [
+      'all addresses of an IPv6 /64 are the same client, in any spelling',
       false,
       [
         ['2001:db8:0:7::1', undefined, NETWORK],
@@ -27,23 +31,23 @@ describe('the client that a request counts for', () => {
       ],
     ],
     [
-      'is the IPv4 address that a dual-stack socket shows as IPv6',
+      'an IPv4 client on a dual-stack socket has its plain IPv4 address',
       false,
       ['::ffff:192.0.2.1', '::FFFF:192.0.2.1', '::ffff:c000:201'].map((peer) => [peer, undefined, '192.0.2.1']),
     ],
-    ['is nobody in particular when the peer is gone', false, [[undefined, undefined, '']]],
+    ['the client address is empty when the peer has disconnected', false, [[undefined, undefined, '']]],
     [
-      'is the last entry, which a peer wrote that is trusted like all',
+      'the client is the last X-Forwarded-For entry if all proxies are trusted',
       true,
       [['10.0.0.1', '203.0.113.9, 198.51.100.7', '198.51.100.7']],
     ],
     [
-      'is the trusted peer when there is no entry, or it is no address',
+      'the client is the trusted proxy if X-Forwarded-For has no valid address',
       true,
       [undefined, '198.51.100.7, unknown', ''].map((header) => ['10.0.0.1', header, '10.0.0.1']),
     ],
     [
-      'is found behind ports, brackets and mapped addresses',
+      'reads X-Forwarded-For entries with ports, brackets and IPv4-mapped addresses',
       true,
       [
         ['10.0.0.1', '198.51.100.7:4711', '198.51.100.7'],
@@ -53,15 +57,19 @@ describe('the client that a request counts for', () => {
       ],
     ],
     [
-      'is the last entry that no trusted proxy is',
+      'the client is the last X-Forwarded-For entry that is not a trusted proxy',
       SOME,
       [
         ['10.1.2.3', '203.0.113.9, 198.51.100.7, 192.0.2.5', '198.51.100.7'],
         ...['2001:db8:1::9', '::ffff:10.1.2.3', 'fe80::1%eth0'].map((peer) => [peer, '198.51.100.7', '198.51.100.7']),
       ],
     ],
-    ['is the peer when it is no trusted proxy', SOME, [['198.51.100.1', '10.1.1.1', '198.51.100.1']]],
-    ['is the furthest proxy when all entries are trusted', SOME, [['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3']]],
+    ['the client is the peer if the peer is not a trusted proxy', SOME, [['198.51.100.1', '10.1.1.1', '198.51.100.1']]],
+    [
+      'the client is the first X-Forwarded-For entry if all are trusted proxies',
+      SOME,
+      [['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3']],
+    ],
   ] as const)
     it(name, () => {
       for (const [peer, header, expected] of cases)
@@ -69,8 +77,8 @@ describe('the client that a request counts for', () => {
     })
 })
 
-describe('the client that a connection counts for', () => {
-  it('is the peer, for IPv6 its /64', () => {
+describe('The client of a connection', () => {
+  it('the client of a connection is its IPv4 peer, or the /64 of its IPv6 peer', () => {
     for (const trustProxy of [false, ['10.0.0.0/8']])
       expect(['::ffff:192.0.2.1', '2001:db8:0:7:ffff::2'].map(clientOfPeerBy(trustProxy))).to.deep.equal([
         '192.0.2.1',
@@ -78,15 +86,15 @@ describe('the client that a connection counts for', () => {
       ])
   })
 
-  it('a trusted proxy as the peer is no client', () => {
+  it('a connection from a trusted proxy has no client of its own', () => {
     for (const peer of ['10.1.2.3', '::ffff:10.1.2.3', '2001:db8:1::9'])
       expect(clientOfPeerBy(SOME)(peer), peer).to.equal(undefined)
     expect(clientOfPeerBy(true)('192.0.2.1')).to.equal(undefined)
   })
 })
 
-describe('the network of a client', () => {
-  it('is the /56 of an IPv6 address for new stations, and the IPv4 address alone', () => {
+describe('The network of a client', () => {
+  it('new stations are limited per IPv6 /56, or per IPv4 address', () => {
     for (const [client, network] of [
       ['2001:db8:1:2f3::/64', '2001:db8:1:200::/56'],
       ['2001:db8:1:ff::/64', '2001:db8:1:0::/56'],
@@ -96,7 +104,7 @@ describe('the network of a client', () => {
       expect(newcomerNetwork(client)).to.equal(network)
   })
 
-  it('is a /24 or a /56 in the log', () => {
+  it('the log shows a client as its IPv4 /24 or IPv6 /56', () => {
     expect(shownNetwork('192.0.2.77')).to.equal('192.0.2.0/24')
     expect(shownNetwork('2001:db8:1:2f3::/64')).to.equal('2001:db8:1:200::/56')
     expect(shownNetwork('')).to.equal('')

@@ -12,7 +12,7 @@ import { makeServerFiles, type ServerFiles } from '../../../support/server-files
 const LIMIT = 3
 const REQUEST = 'POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n'
 
-describe('the connections that one address may have', () => {
+describe('The limit on connections per address', () => {
   let files: ServerFiles
   let api: RunningApi
   let sockets: Socket[]
@@ -71,7 +71,7 @@ describe('the connections that one address may have', () => {
   })
 
   // Shows: sidecar C13.9.
-  it('are counted before TLS, in which nothing was said yet', async () => {
+  it('counts a TLS connection from its start, before the handshake', async () => {
     await start(true)
     for (let count = 0; count < LIMIT; count++) await open()
     expect(await answerOn(secured(await open()))).to.equal('')
@@ -80,7 +80,7 @@ describe('the connections that one address may have', () => {
   })
 
   // Shows: sidecar C13.8.
-  it('are free again when they end', async () => {
+  it('a closed connection makes room for a new one from the same address', async () => {
     await start(true)
     for (let round = 0; round < 2 * LIMIT; round++) {
       let answer = ''
@@ -94,13 +94,13 @@ describe('the connections that one address may have', () => {
   })
 
   // Shows: sidecar C13.10.
-  it('are not counted when they are those of a trusted proxy', async () => {
+  it('does not limit the connections of a trusted proxy', async () => {
     await start(false, ['127.0.0.1'])
     for (let count = 0; count < LIMIT; count++) await open()
     expect(await over()).to.equal(false)
   })
 
-  it('counts connections that were ended because no slot was free', async () => {
+  it("counts each connection that is refused at the server's maxConnections", async () => {
     let dropped = 0
     const server = createServer()
     server.maxConnections = 1

@@ -26,7 +26,7 @@ const iccp = (profile: Buffer) => ({
   data: Buffer.concat([Buffer.from('name\0\0'), deflateSync(profile)]),
 })
 
-describe('an avatar image', () => {
+describe('An avatar image', () => {
   it('accepts a PNG with several data chunks and plain text', () => {
     const [header, data, end] = pngChunks()
     const half = { type: 'IDAT', data: data!.data.subarray(0, 5) }
@@ -116,7 +116,7 @@ describe('an avatar image', () => {
       expect(pngFault(pngWith([depth, colourType, 0, 0, 0], deflateSync(rows(64, 64))))).to.match(/header/)
   })
 
-  it('accepts an interlaced PNG, with 120 rows of seven widths', () => {
+  it('accepts an interlaced PNG only with the rows of its seven passes', () => {
     const passes = [rows(8, 8), rows(8, 8), rows(8, 16), rows(16, 16), rows(16, 32), rows(32, 32), rows(32, 64)]
     const data = Buffer.concat(passes)
     expect(pngFault(pngWith([8, 0, 0, 0, 1], deflateSync(data)))).to.equal(undefined)
@@ -124,7 +124,7 @@ describe('an avatar image', () => {
     expect(pngFault(pngWith([8, 0, 0, 0, 2], deflateSync(data)))).to.match(/header/)
   })
 
-  it('refuses a PNG palette that is missing, not needed, or has too many colours', () => {
+  it('refuses a PNG palette that is missing, superfluous or of an invalid size', () => {
     const palette = (bytes: number) => [{ type: 'PLTE', data: Buffer.alloc(bytes) }]
     const data = deflateSync(rows(64, 8))
     expect(pngFault(pngWith(PALETTE_1, data, palette(6)))).to.equal(undefined)

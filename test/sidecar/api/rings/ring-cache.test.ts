@@ -8,7 +8,7 @@ import { propertyRuns } from '../../../support/property-runs.ts'
 import { append, message, newer, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 import { answerIn, cacheOver, messagesIn } from './ring-answer.ts'
 
-describe('rings kept in memory', () => {
+describe('The ring buffers in memory', () => {
   const stores = temporaryStores()
   const settings = { history: { perStation: 5, duplicateMinutes: 120, duplicateSecondsUnnumbered: 30 } }
   let store: Store
@@ -62,7 +62,7 @@ describe('rings kept in memory', () => {
     )
   })
 
-  it('give nothing of an earlier registration, and know no station that is gone', async () => {
+  it('a cached ring omits messages of an earlier registration of its station', async () => {
     await append(store, 'for the one before')
     expect(await texts('N0CALL')).to.deep.equal(['for the one before'])
     await store.stations.remove('N0CALL')
@@ -74,7 +74,7 @@ describe('rings kept in memory', () => {
     expect(await texts('N0CALL')).to.deep.equal(['for this one'])
   })
 
-  it('show a message once it is durable, to who asks while it is being stored too', async () => {
+  it('a cached ring shows a message only once it is stored, even to concurrent syncs', async () => {
     await append(store, 'one')
     await texts('N0CALL')
     const storing = append(store, 'two')
@@ -84,7 +84,7 @@ describe('rings kept in memory', () => {
     expect(await texts('N0CALL')).to.deep.equal(['one', 'two'])
   })
 
-  it('cached rings return the current avatars of senders', async () => {
+  it('a sync from a cached ring returns the current avatars of its senders', async () => {
     await append(store, 'one')
     const avatars = async () => answerIn(await rings.since('N0CALL', '', 0)).avatars
     expect(await avatars()).to.deep.equal({})
@@ -93,7 +93,7 @@ describe('rings kept in memory', () => {
     expect(await avatars()).to.deep.equal({ W1AW: hash })
   })
 
-  it('keep the messages of an answer while later ones are stored before it is sent', async () => {
+  it('an unsent answer keeps its messages while the station receives newer ones', async () => {
     await append(store, '1', '2', '3', '4', '5')
     const earlier = [await rings.since('N0CALL', '', 0), await rings.since('N0CALL', '', 0)]
     await earlier[0]?.head.compressed()
@@ -104,7 +104,7 @@ describe('rings kept in memory', () => {
     expect(await texts('N0CALL')).to.deep.equal(['5', '6', '7', '8', '9'])
   })
 
-  it('count what is kept compressed, which keeps no more memory than it has bytes', async () => {
+  it('the memory limit includes compressed answers, which use no spare memory', async () => {
     await append(store, 'x'.repeat(1000))
     const answer = await rings.since('N0CALL', '', 0)
     const earlier = rings.bytes
@@ -113,11 +113,11 @@ describe('rings kept in memory', () => {
     expect(rings.bytes).to.be.within(earlier + (compressed?.blocks.length ?? 0), earlier + 1000)
   })
 
-  describe('of more stations than there is room for', () => {
+  describe('The ring cache at its memory limit', () => {
     const stations = Array.from({ length: 40 }, (_, index) => `K${index}AB`)
     beforeEach(() => register(store, ...stations))
 
-    it('leave those that are no longer asked for', async () => {
+    it('the ring cache drops stations that no client requests any more', async () => {
       await append(store, ...stations.map((to) => message('x'.repeat(1000), { to })))
       let requestCount = 0
       const history: Store['history'] = {
@@ -140,7 +140,7 @@ describe('rings kept in memory', () => {
       expect(await hits(stations.slice(0, 15), 1)).to.be.below(0.5)
     })
 
-    it('take no more memory than they may', async () => {
+    it('the ring cache never exceeds its memory limit', async () => {
       const bounded = cacheOver(store, 40_000)
       for (const to of stations) {
         await append(store, ...Array.from({ length: 5 }, (_, index) => message(`${'x'.repeat(200)} ${index}`, { to })))

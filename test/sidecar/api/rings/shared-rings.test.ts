@@ -7,7 +7,7 @@ import { claim, startApi } from '../../../support/running-api.ts'
 import { append, message, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 import { answerIn, cacheOver } from './ring-answer.ts'
 
-describe('The rings of a store that others share', () => {
+describe('The ring cache over a shared store', () => {
   const stores = temporaryStores()
   let store: Store
   beforeEach(async () => {
@@ -34,7 +34,7 @@ describe('The rings of a store that others share', () => {
     }
   })
 
-  it('read each message once, and none of an earlier registration', async () => {
+  it('shared rings read each message once, and none of an earlier registration', async () => {
     const read: number[] = []
     const rings = sharedRings(async (...asked) => {
       const answer = await store.history.since(...asked)
@@ -58,7 +58,7 @@ describe('The rings of a store that others share', () => {
     expect(await texts()).to.deep.equal(['d'])
   })
 
-  it('have no gap where a client has more than they had', async () => {
+  it('shared rings have no gap after a client sends a newer cursor than theirs', async () => {
     const rings = sharedRings()
     await append(store, 'a')
     await rings.since('N0CALL', '', 0)
@@ -68,7 +68,7 @@ describe('The rings of a store that others share', () => {
     expect(await textsIn(rings)).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
-  it('are read anew where the history has lost what they have', async () => {
+  it('shared rings reload when the history has lost messages that they hold', async () => {
     let lost = false
     const rings = sharedRings(async (...asked) => {
       const answer = await store.history.since(...asked)
@@ -80,7 +80,7 @@ describe('The rings of a store that others share', () => {
     expect(await textsIn(rings)).to.deep.equal(['a'])
   })
 
-  it('give the time of the newest message, even if a concurrent answer brought it', async () => {
+  it("serverTime is the newest message's time, even if a concurrent sync read it", async () => {
     const events = new EventEmitter()
     let slow = false
     const rings = sharedRings(async (...asked) => {
@@ -104,7 +104,7 @@ describe('The rings of a store that others share', () => {
     expect(answer?.serverTime).to.equal(b?.kind === 'stored' ? b.message.stamp : undefined)
   })
 
-  it('serve a station and avatars that another process has just registered', async () => {
+  it('the API serves a station and avatars that another process has just registered', async () => {
     // Memory does not know the station yet.
     const stations = { ...store.stations, get: () => undefined }
     const keyring = { settle: async (_name: string, proposal: string) => proposal }

@@ -10,7 +10,7 @@ const AWAY: PushOutcome = { kind: 'phone_away', reason: 'off line' }
 const REFUSED: PushOutcome = { kind: 'refused', reason: 'too big' }
 const UNAUTHORIZED: PushOutcome = { kind: 'unauthorized', reason: 'the key was revoked' }
 
-describe("a gateway's answers", () => {
+describe("The record of a gateway's answers", () => {
   function answered(...outcomes: readonly PushOutcome[]) {
     const record = recordAnswers(new FakeClock(1000))
     for (const outcome of outcomes) record.note(outcome)
@@ -18,7 +18,7 @@ describe("a gateway's answers", () => {
   }
   const stateAfter = (...outcomes: readonly PushOutcome[]) => answered(...outcomes).state
 
-  it('come to the state that the last one says', () => {
+  it('the last answer of a gateway determines its state', () => {
     expect(stateAfter()).to.equal('unused')
     expect(stateAfter(ACCEPTED)).to.equal('working')
     expect(stateAfter(SILENT)).to.equal('failing')
@@ -26,13 +26,13 @@ describe("a gateway's answers", () => {
     expect(stateAfter(REFUSED, ACCEPTED)).to.equal('working')
   })
 
-  it('are good ones where a phone is gone or away: who says so has let us in', () => {
+  it('a gateway that reports a phone as gone or away has accepted the credentials', () => {
     for (const good of [GONE, AWAY])
       expect(answered(UNAUTHORIZED, good)).to.deep.include({ state: 'working', credentialsRefused: false })
   })
 
   // Shows: sidecar O1.3.
-  it('tell a gateway that refuses us from one that refuses a notification', () => {
+  it('distinguishes refused credentials from a refused notification', () => {
     expect(answered(UNAUTHORIZED)).to.deep.include({
       state: 'refusing',
       credentialsRefused: true,
@@ -43,7 +43,7 @@ describe("a gateway's answers", () => {
   })
 
   // Shows: sidecar O1.3.
-  it('are not taken back by silence', () => {
+  it("a timeout does not clear a gateway's refusal of the credentials", () => {
     const answers = answered(UNAUTHORIZED, SILENT)
     expect(answers).to.deep.include({ state: 'refusing', credentialsRefused: true })
     expect(answers.lastFailed).to.deep.equal({ at: 1000, reason: 'no answer within 10 s' })

@@ -6,10 +6,10 @@ import type { PushGateway, PushOutcome } from '../../../../sidecar/push/gateway/
 import { registration } from '../../store/sqlite/temporary-stores.ts'
 import { ACCEPTED, Dispatching, KEY, LATER, ManualGateway } from './dispatching.ts'
 
-describe('The dispatcher', () => {
+describe('The push dispatcher', () => {
   const setup = new Dispatching()
 
-  it('tells a phone of a message once', async () => {
+  it('notifies a phone of a message once', async () => {
     await setup.tell('Hello')
     await setup.dispatched()
     expect(setup.android.sent).to.have.length(1)
@@ -20,7 +20,7 @@ describe('The dispatcher', () => {
   })
 
   // Shows: sidecar O1.4.
-  it('says of each gateway what it last answered, and how many stations wait for it', async () => {
+  it("reports each gateway's last answer and its number of waiting stations", async () => {
     const state = () => setup.dispatcher.gateways()[0]
     expect(setup.dispatcher.gateways().map(({ platform }) => platform)).to.deep.equal(['android'])
     expect(state()).to.include({ state: 'unused', waiting: 0 })
@@ -32,7 +32,7 @@ describe('The dispatcher', () => {
     expect(state()).to.include({ state: 'working', waiting: 0, lastAcceptedAt: setup.stores.clock.now() })
   })
 
-  describe('when there is nowhere to send to', () => {
+  describe('The dispatcher without a destination', () => {
     const UNSENDABLE = [
       ['a dead token', () => setup.store.stations.markTokenDead(KEY, '', 'token-of-N0CALL-7')],
       ['a platform without a gateway', () => setup.register(KEY, 'token', 'ios')],
@@ -40,14 +40,14 @@ describe('The dispatcher', () => {
 
     // Shows: sidecar 19.5, C1.5.
     for (const [name, earlier] of UNSENDABLE)
-      it(`counts messages to ${name} and lets them rest, without a word`, async () => {
+      it(`counts and drops notifications to ${name}, without logging`, async () => {
         await earlier()
         await setup.tell()
         expect([setup.android.sent, setup.lines, setup.isUnpushed()]).to.deep.equal([[], [], false])
         expect(setup.metrics.value('pushes_unsendable')).to.equal(1)
       })
 
-    describe('and the phone registers anew meanwhile', () => {
+    describe('A phone that registers while the dispatcher drops its notification', () => {
       let meanwhile = () => setup.register()
       beforeEach(async () => {
         await setup.start({
@@ -67,7 +67,7 @@ describe('The dispatcher', () => {
           ['android', 1],
           ['ios', 0],
         ] as const)
-          it(`goes by a new token for ${platform} in the place of ${name}`, async () => {
+          it(`follows a new ${platform} token that replaces ${name}`, async () => {
             await earlier()
             meanwhile = () => setup.register(KEY, 'another token', platform)
             await setup.tell()
@@ -84,12 +84,12 @@ describe('The dispatcher', () => {
     })
   })
 
-  describe('when the token is gone', () => {
+  describe('The dispatcher when a token is gone', () => {
     const reason = 'the app was removed'
     const removed: PushOutcome = { kind: 'token_gone', reason }
 
     // Shows: sidecar 9.3, 11.17, C5.10, C9.7.
-    it('stops pushing until the station registers a token again, and says so once', async () => {
+    it('sends nothing to a token that is gone until the station registers another one', async () => {
       setup.android.always = removed
       await setup.tell('one')
       await setup.tell('two')
@@ -126,7 +126,7 @@ describe('The dispatcher', () => {
     })
 
     // Shows: sidecar C9.7.
-    it('sends to the token that the station registered meanwhile', async () => {
+    it('sends again to the token that the station registered while the old one failed', async () => {
       const first = await setup.underWay()
       expect(setup.dispatcher.inFlight()).to.equal(1)
       await setup.register(KEY, 'another token')
@@ -141,7 +141,7 @@ describe('The dispatcher', () => {
   })
 
   // Shows: sidecar C9.12.
-  it('gives up on what is refused at once, with one line', async () => {
+  it('drops a refused notification at once, with one log line', async () => {
     setup.android.always = { kind: 'refused', reason: 'no good' }
     await setup.tell()
     expect(setup.android.sent).to.have.length(1)
@@ -152,7 +152,7 @@ describe('The dispatcher', () => {
     expect(setup.stores.clock.pending).to.equal(0)
   })
 
-  it('gives up a notification on an internal fault, and frees its slot', async () => {
+  it('drops a notification on an internal fault, and frees its slot', async () => {
     const faulty: PushGateway = { send: () => Promise.reject(new TypeError('token')), close: async () => {} }
     await setup.start({ gateways: { android: faulty } })
     for (let i = 0; i <= MAX_IN_FLIGHT.android; i++) {
@@ -193,8 +193,8 @@ describe('The dispatcher', () => {
     expect(setup.isUnpushed()).to.equal(false)
   })
 
-  describe('when it is closed', () => {
-    it('plans nothing more and leaves for the next start what is unpushed', async () => {
+  describe('The closing of the dispatcher', () => {
+    it('close cancels retries, and leaves unsent notifications for the next start', async () => {
       setup.android.always = LATER
       await setup.tell()
       await setup.dispatcher.close()
@@ -205,7 +205,7 @@ describe('The dispatcher', () => {
       expect(await setup.left()).to.deep.equal([KEY])
     })
 
-    it('sends nothing of what it claims at that moment, and hands it back', async () => {
+    it('sends none of the notifications that it claims during close', async () => {
       let closing: Promise<void> | undefined
       await setup.start({
         pushes: (original) => ({
@@ -223,7 +223,7 @@ describe('The dispatcher', () => {
       expect(await setup.left()).to.deep.equal([KEY])
     })
 
-    it('waits for an answer that is under way, and notes it', async () => {
+    it('close waits for a pending answer of a gateway, and records it', async () => {
       const { answer } = await setup.underWay()
       const closing = setup.dispatcher.close()
       await setup.stores.clock.advance(GRACE_MS - 1)
@@ -233,7 +233,7 @@ describe('The dispatcher', () => {
       expect(setup.stores.clock.pending).to.equal(0)
     })
 
-    it('waits 2 s at most, closes the gateways then, and can be closed twice', async () => {
+    it('close waits at most 2 s, then closes the gateways, and is idempotent', async () => {
       await setup.underWay()
       const closing = Promise.all([setup.dispatcher.close(), setup.dispatcher.close()])
       await setup.stores.clock.advance(GRACE_MS)

@@ -5,10 +5,10 @@ import { ACCEPTED, Dispatching, KEY, LATER } from './dispatching.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-describe('the push dispatcher when a notification cannot be delivered at once', () => {
+describe('The retries of the push dispatcher', () => {
   const setup = new Dispatching()
 
-  describe('when a gateway fails temporarily', () => {
+  describe('The dispatcher when a gateway fails temporarily', () => {
     beforeEach(() => {
       setup.android.always = LATER
     })
@@ -48,7 +48,7 @@ describe('the push dispatcher when a notification cannot be delivered at once', 
       expect(setup.isUnpushed()).to.equal(false)
     })
 
-    it('warns once a minute of a failing gateway, for any number of stations', async () => {
+    it('warns of a failing gateway once a minute, for any number of stations', async () => {
       for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) {
         await setup.register(key)
         await setup.tell('Hello', key)
@@ -61,7 +61,7 @@ describe('the push dispatcher when a notification cannot be delivered at once', 
     })
   })
 
-  describe('when a gateway refuses the sidecar', () => {
+  describe('The dispatcher when a gateway refuses its credentials', () => {
     const reason = 'check the key'
     const REFUSED: PushOutcome = { kind: 'unauthorized', reason }
     beforeEach(() => {
@@ -123,7 +123,7 @@ describe('the push dispatcher when a notification cannot be delivered at once', 
     })
   })
 
-  describe('when a gateway reports every token as dead', () => {
+  describe('The dispatcher when a gateway reports every token as dead', () => {
     const GONE: PushOutcome = { kind: 'token_gone', reason: 'of another project' }
     const keys = Array.from({ length: 25 }, (_, index) => `N${index}CALL`)
     const isDead = (key: string) => setup.store.stations.get(key)?.devices[0]?.tokenDead
@@ -134,7 +134,7 @@ describe('the push dispatcher when a notification cannot be delivered at once', 
       for (const key of keys) await setup.tell('Hello', key)
     }
 
-    it('after 20 dead tokens in a row, marks no more as dead, and keeps notifications', async () => {
+    it('stops marking tokens as dead, and keeps notifications, after 20 in a row', async () => {
       setup.android.always = GONE
       await tellAll()
       expect(deadTokens()).to.equal(20)
@@ -145,7 +145,7 @@ describe('the push dispatcher when a notification cannot be delivered at once', 
       expect(setup.events('push-tokens-doubted')[0]?.msg).to.include('push.fcm.serviceAccountFile')
     })
 
-    it('trusts a doubted gateway once it accepts a token, and delivers what waited', async () => {
+    it('trusts a gateway again once it accepts a token, and sends what was waiting', async () => {
       setup.android.always = GONE
       await tellAll()
       setup.android.always = ACCEPTED
@@ -157,7 +157,7 @@ describe('the push dispatcher when a notification cannot be delivered at once', 
       expect(deadTokens()).to.equal(21)
     })
 
-    it('trusts reports of dead tokens if another answer interrupts the series', async () => {
+    it('marks tokens as dead if another answer interrupts a series of 19', async () => {
       for (const key of keys) await setup.register(key)
       for (const [index, key] of keys.entries()) {
         setup.android.always = index === 19 ? { kind: 'refused', reason: 'too big' } : GONE
@@ -190,7 +190,7 @@ describe('the push dispatcher when a notification cannot be delivered at once', 
   })
 
   // Shows: sidecar C14.15.
-  it('retries for a day after the newest message while a phone is away, unwarned', async () => {
+  it('retries without a warning for a day after the last message to an absent phone', async () => {
     setup.android.always = { kind: 'phone_away', reason: 'off line' }
     await setup.receive('one')
     const start = setup.stores.clock.now()
@@ -207,7 +207,7 @@ describe('the push dispatcher when a notification cannot be delivered at once', 
     expect(setup.isUnpushed()).to.equal(false)
   })
 
-  it('does not count the time that a phone was away as latency of its gateway', async () => {
+  it("leaves the time that a phone was away out of its gateway's latency", async () => {
     setup.android.always = { kind: 'phone_away', reason: 'off line' }
     await setup.tell('one')
     setup.android.always = ACCEPTED
@@ -231,10 +231,10 @@ describe('the push dispatcher when a notification cannot be delivered at once', 
     expect(setup.events('push-gateway-failing').length).to.be.within(10, MAX_TRIES)
   })
 
-  describe('when the database fails', () => {
+  describe('The dispatcher when the database fails', () => {
     const broken = () => Promise.reject(new Error('disk full'))
 
-    it('retries if due notifications cannot be read, and warns once a minute', async () => {
+    it('retries if it cannot read due notifications, and warns once a minute', async () => {
       let working = false
       await setup.start({
         pushes: (original) => ({ ...original, claim: (room) => (working ? original.claim(room) : broken()) }),
@@ -254,7 +254,7 @@ describe('the push dispatcher when a notification cannot be delivered at once', 
       expect(setup.android.sent).to.have.length(4)
     })
 
-    it('retries while the avatar cannot be read; gives up in the end, with a reason', async () => {
+    it('retries if it cannot read the avatar, and gives up with a reason in the end', async () => {
       await setup.start({ stations: (original) => ({ ...original, avatars: broken }) })
       await setup.register('W1AW', 'token', 'android', { icon: 'car', image: '', hash: 'icon:car' })
       await setup.tell()
@@ -284,7 +284,7 @@ describe('the push dispatcher when a notification cannot be delivered at once', 
       expect(setup.isUnpushed()).to.equal(false)
     })
 
-    it('delivers later notifications if it cannot record that one is settled', async () => {
+    it('sends later notifications even if it cannot record that one was sent', async () => {
       await setup.start({
         pushes: (original) => ({ ...original, settle: (claim) => original.settle(claim).then(broken) }),
       })

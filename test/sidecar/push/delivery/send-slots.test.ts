@@ -4,7 +4,7 @@ import { FakeClock } from '../../../support/fake-clock.ts'
 
 const MOST = MAX_IN_FLIGHT.android
 
-describe('the slots of a push gateway', () => {
+describe('The send slots of a push gateway', () => {
   function open(devices: number) {
     const clock = new FakeClock()
     let wakeUps = 0
@@ -13,7 +13,7 @@ describe('the slots of a push gateway', () => {
     return { slots, clock, shown: () => [slots.free, wakeUps] }
   }
 
-  it('are free at once when released, if not all were taken', () => {
+  it('a released slot is free at once if not all slots were taken', () => {
     const { slots, shown } = open(MOST - 1)
     expect(slots.free).to.equal(1)
     slots.release()
@@ -21,7 +21,7 @@ describe('the slots of a push gateway', () => {
     expect(shown()).to.deep.equal([3, 2])
   })
 
-  it('are free once 25 of them are released, if all were taken', () => {
+  it('released slots become free 25 at a time if all slots were taken', () => {
     const { slots, shown } = open(MOST)
     for (let released = 1; released < 25; released += 1) slots.release()
     expect(shown()).to.deep.equal([0, 0])
@@ -29,7 +29,7 @@ describe('the slots of a push gateway', () => {
     expect(shown()).to.deep.equal([25, 1])
   })
 
-  it('are free 10 ms after the first is released, and leave no timer', async () => {
+  it('released slots become free 10 ms after the first, and leave no timer', async () => {
     const { slots, clock, shown } = open(MOST)
     slots.release()
     await clock.advance(9)

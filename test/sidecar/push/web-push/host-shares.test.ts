@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { HostShares, SLOTS_PER_HOST } from '../../../../sidecar/push/web-push/host-shares.ts'
 
-describe('The shares of push services in the slots of Web Push', () => {
+describe('The slots that one Web Push service may use', () => {
   const full = () => {
     const shares = new HostShares()
     for (let slot = 0; slot < SLOTS_PER_HOST; slot++) expect(shares.enter('hanging.example')).to.equal(undefined)
     return shares
   }
 
-  it('turn away what exceeds a tenth of the slots, later the more there is', () => {
+  it('turns away notifications over a tenth of the slots, with growing delays', () => {
     const shares = full()
     const delays = Array.from({ length: 120 }, () => shares.enter('hanging.example'))
     expect(delays.slice(0, 50)).to.deep.equal(Array(50).fill(500))
@@ -16,11 +16,11 @@ describe('The shares of push services in the slots of Web Push', () => {
     expect(delays.slice(100)).to.deep.equal(Array(20).fill(1500))
   })
 
-  it('leave the slots of other services alone', () => {
+  it('a full push service does not take slots from other services', () => {
     expect(full().enter('working.example')).to.equal(undefined)
   })
 
-  it('give a slot again once one is left', () => {
+  it('a released slot admits one more notification to the same service', () => {
     const shares = full()
     shares.leave('hanging.example')
     expect(shares.enter('hanging.example')).to.equal(undefined)

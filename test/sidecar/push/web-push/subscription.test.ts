@@ -20,9 +20,9 @@ const endpointOf = (endpoint: string, allowPrivate = false) => {
   return 'subscription' in parsed ? parsed.subscription.endpoint : parsed.problems[0]?.reason
 }
 
-describe('a push subscription', () => {
+describe('A Web Push subscription', () => {
   // Shows: sidecar C14.1.
-  it('is read from JSON with any further members, and has one normal form', () => {
+  it('is parsed from JSON with extra members, and serialized in one normal form', () => {
     const browser = JSON.stringify({ ...VALID, expirationTime: null }, null, 2)
     expect(parse(browser)).to.deep.equal({ subscription: VALID })
     const text = subscriptionText(VALID)
@@ -30,21 +30,21 @@ describe('a push subscription', () => {
     expect(text).to.not.match(/\s/)
   })
 
-  it('may have its keys in either alphabet of base64, with padding', () => {
+  it('accepts subscription keys in base64 or base64url', () => {
     const base64 = (text: string) => Buffer.from(text, 'base64url').toString('base64')
     expect(parse({ ...VALID, keys: { p256dh: base64(P256DH), auth: base64(AUTH) } })).to.deep.equal(parse(VALID))
   })
 
   // Shows: sidecar C14.14.
-  it('ends as a token in a log with nothing of its endpoint or its secret', () => {
+  it('the log shows neither endpoint nor secret of a subscription', () => {
     const text = subscriptionText(VALID)
     expect(shortToken(text)).to.equal(`…${P256DH.slice(-3)}"}}`)
   })
 
   for (const text of ['', '{', 'null', '[]', '"https://push.example.org"', '{}', '{"endpoint":"https://a.example"}'])
-    it(`is not ${text || 'nothing'}`, () => expect(problems(text)).to.deep.equal(['']))
+    it(`refuses ${text || 'an empty text'} as a subscription`, () => expect(problems(text)).to.deep.equal(['']))
 
-  it('is told of every mistake at once', () => {
+  it('reports every mistake in a subscription at once', () => {
     expect(problems({ endpoint: 'ftp://a.example', keys: {} })).to.deep.equal(['endpoint', 'keys.p256dh', 'keys.auth'])
   })
 
@@ -55,18 +55,18 @@ describe('a push subscription', () => {
     ['not on the curve', Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)]).toString('base64url')],
     ['not base64', `${P256DH.slice(0, -1)}!`],
   ] as const)
-    it(`has no public key that is ${caseName}`, () =>
+    it(`refuses a subscription whose public key is ${caseName}`, () =>
       expect(problems({ ...VALID, keys: { ...KEYS, p256dh } })).to.deep.equal(['keys.p256dh']))
 
   for (const auth of [null, '', 'MDEy', `${AUTH}AAAA`])
-    it(`has no secret like ${JSON.stringify(auth)}`, () =>
+    it(`refuses a subscription with the secret ${JSON.stringify(auth)}`, () =>
       expect(problems({ ...VALID, keys: { ...KEYS, auth } })).to.deep.equal(['keys.auth']))
 
   for (const endpoint of ['http://push.example.org/', 'file:///etc/passwd', 'push.example.org', '//push.example.org'])
-    it(`has no endpoint ${endpoint}`, () =>
+    it(`refuses the endpoint ${endpoint}`, () =>
       expect(endpointOf(endpoint)).to.match(/^It must be an (https|absolute) address\.$/))
 
-  it('has an endpoint without user name, password and fragment, of a bounded length', () => {
+  it('refuses an endpoint with a user name or over 2048 characters', () => {
     expect(endpointOf('https://me@push.example.org/')).to.include('user name')
     expect(endpointOf('https://:secret@push.example.org/')).to.include('user name')
     expect(endpointOf('https://push.example.org/a#b')).to.equal('https://push.example.org/a')
@@ -86,7 +86,7 @@ describe('a push subscription', () => {
 
   // Shows: sidecar C14.8.
   for (const host of ['intranet', '127.0.0.1', '2130706433', '0177.0.0.1', '[::ffff:10.0.0.1]', '１２７.0.0.1'])
-    it(`has no endpoint on ${host}, unless private networks are allowed`, () => {
+    it(`refuses an endpoint on ${host}, unless private networks are allowed`, () => {
       expect(endpointOf(`https://${host}/x`)).to.equal('It must be on the public internet.')
       expect(endpointOf(`https://${host}/x`, true)).to.match(/^https:.*\/x$/)
     })

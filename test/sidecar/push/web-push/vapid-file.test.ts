@@ -10,7 +10,7 @@ import { rejection } from '../../store/sqlite/temporary-stores.ts'
 
 const SUBJECT = 'mailto:operator@example.org'
 
-describe('The keys of Web Push', () => {
+describe('The VAPID keys of Web Push', () => {
   const folder = temporaryFolder()
   const { log, lines, shown } = recordedLog()
   const events = () => shown('level', 'event')
@@ -32,26 +32,26 @@ describe('The keys of Web Push', () => {
     expect(JSON.stringify(lines)).to.not.include(created?.privateKey)
   })
 
-  it('are not made while Web Push is off', async () => {
+  it('creates no VAPID keys while Web Push is off', async () => {
     expect(await open({})).to.equal(undefined)
     expect(await readdir(folder.path())).to.deep.equal([])
   })
 
-  it('are those of the file that is named', async () => {
+  it('reads the VAPID keys from the configured file', async () => {
     const keys = makeVapidKeys()
     await writeFile(folder.path('keys.json'), JSON.stringify(keys))
     expect(await open({ subject: SUBJECT, keyFile: 'keys.json' }, ':memory:')).to.deep.equal(keys)
     expect(events()).to.deep.equal([])
   })
 
-  it('are new at each start beside a database in memory, with a warning', async () => {
+  it('creates new VAPID keys at each start with a database in memory, and warns', async () => {
     const inMemory = () => open({ subject: SUBJECT }, ':memory:')
     expect(await inMemory()).to.not.deep.equal(await inMemory())
     expect(events()).to.deep.equal(Array(2).fill(['warn', 'webpush-keys-not-kept']))
   })
 
   // Shows: sidecar C14.12.
-  it('are never replaced where their file is damaged: that is an error with a remedy', async () => {
+  it('refuses a damaged VAPID key file with a remedy, and never replaces it', async () => {
     const text = JSON.stringify(makeVapidKeys()).slice(0, 60)
     // Past the check of the configuration, which finds the same.
     const settings = settingsFor({ subject: SUBJECT, keyFile: 'keys.json' })
@@ -63,14 +63,14 @@ describe('The keys of Web Push', () => {
     expect(await readFile(folder.path('keys.json'), 'utf8')).to.equal(text)
   })
 
-  it('are looked for again when a start was killed while it made them', async () => {
+  it('creates VAPID keys after an earlier start was killed while it wrote them', async () => {
     await mkdir(folder.path('data'))
     await writeFile(folder.path('data/sidecar.sqlite.vapid.json.new'), '{"publicKey":"')
     const created = await open()
     expect(await open()).to.deep.equal(created)
   })
 
-  it('need a folder that can be written into', async () => {
+  it('reports a VAPID key file that cannot be read or written', async () => {
     const settings = settingsFor({ subject: SUBJECT, keyFile: 'gone/keys.json' })
     await writeFile(folder.path('gone'), '')
     expect((await refusal(settings)).message).to.match(/keys\.json cannot be read \(ENOTDIR\)/)

@@ -12,7 +12,7 @@ describe('The connections to push services', () => {
   proxyEnvironment()
 
   // Shows: sidecar C14.8, C14.10.
-  it('refuses private addresses by any name, and keeps no sockets for failed names', async () => {
+  it('refuses hosts that resolve to private addresses, and keeps no failed sockets', async () => {
     const [service, dns] = await Promise.all([startWebPush(), startDnsServer()])
     const { port } = new URL(service.url)
     dns.addresses.set('v4.example.org', ['127.0.0.1'])
@@ -58,7 +58,7 @@ describe('The connections to push services', () => {
   })
 
   // Shows: sidecar C14.10.
-  it('wait for another notification in a bounded number', async () => {
+  it('keeps at most 32 idle connections to a push service', async () => {
     const certificates = await makeCertificates()
     const service = await startWebPush({ certificates })
     const agent = new WebPushAgent({ allowPrivate: true, ca: certificates.ca.cert })

@@ -52,15 +52,28 @@ describe('Web Push through web-push', () => {
   ]
   gatewayContract<WebPushFault, WebPushFixture>(index, {
     answers: [
-      ...answers.map(([fault, ...rest]) => [`takes ${JSON.stringify(fault)} for ${rest[0]}`, fault, ...rest] as const),
-      ['knows by an ntfy server when a phone is off line', NTFY.phoneAway, 'phone_away', /off line \(status 507\)$/],
+      ...answers.map(
+        ([fault, ...rest]) =>
+          [`maps ${JSON.stringify(fault).replace(/["{}\\]|text":/g, '')} to ${rest[0]}`, fault, ...rest] as const,
+      ),
       [
-        'names the access rules of a closed ntfy server',
+        'recognizes from an ntfy server that a phone is offline',
+        NTFY.phoneAway,
+        'phone_away',
+        /off line \(status 507\)$/,
+      ],
+      [
+        'names the access rules of an ntfy server that forbids access',
         NTFY.closed,
         'try_later',
         /its access rules must .*status 403/,
       ],
-      ['names them where it wants a user, too', NTFY.unauthorized, 'try_later', /its access rules must/],
+      [
+        'names the access rules of an ntfy server that demands a user',
+        NTFY.unauthorized,
+        'try_later',
+        /its access rules must/,
+      ],
     ],
     unreachable: /cannot be reached \(ECONN(REFUSED|RESET)\)/,
     leaks(token) {
@@ -101,20 +114,20 @@ describe('Web Push through web-push', () => {
   })
 
   // Shows: sidecar C14.3.
-  it('fits what is too big into the limit to the byte', async () => {
+  it('shortens a notification that is too big for Web Push to exactly 4096 bytes', async () => {
     expect(await send(index.subject.token, BIG)).to.deep.equal(ACCEPTED)
     const [received] = index.service.received
     expect(received?.size).to.equal(4096)
     expect(received?.payload).to.include(NOTIFICATION.data).and.not.to.have.property('fromAvatarImage')
   })
 
-  it('keeps a connection for the next notification', async () => {
+  it('reuses a connection for later notifications', async () => {
     // An answer counts before its end has come, which a connection has to wait for.
     while (index.service.connections === index.service.received.length) await send()
   })
 
   // Shows: sidecar C14.6.
-  it('passes on how long to wait, in seconds or as a date', async () => {
+  it('reports Retry-After of a push service, in seconds or as a date', async () => {
     index.service.fail({ status: 429, headers: { 'retry-after': '120' } })
     expect(await send()).to.have.property('afterMs', 120_000)
     index.service.fail({ status: 503, headers: { 'retry-after': new Date(index.clock.now() + 60_000).toUTCString() } })
@@ -134,7 +147,7 @@ describe('Web Push through web-push', () => {
     await index.service.waitForDisconnects(2)
   })
 
-  it('lets a service that hangs hold no more than its share of the slots', async () => {
+  it('a push service that hangs blocks only its own share of the slots', async () => {
     const certificates = await makeCertificates({ names: ['localhost'] })
     const hanging = index.closing(await startWebPush({ certificates }))
     const working = index.closing(await startWebPush({ certificates, name: 'localhost' }))
@@ -151,7 +164,7 @@ describe('Web Push through web-push', () => {
   })
 
   // Shows: sidecar C14.9.
-  it('does not follow a redirect', async () => {
+  it('does not follow a redirect of a push service', async () => {
     const elsewhere = index.closing(await startWebPush())
     for (const status of [301, 302, 307, 308]) {
       index.service.fail({ status, headers: { location: `${elsewhere.url}/push/x` } })
@@ -161,14 +174,14 @@ describe('Web Push through web-push', () => {
   })
 
   // Shows: sidecar C14.5.
-  it('takes an end of the subscription, and what is none, for gone', async () => {
+  it('reports an ended or malformed subscription as gone', async () => {
     index.service.unsubscribe(phone())
     expect(await send()).to.include({ kind: 'token_gone' })
     expect(await send('not a subscription')).to.include(REFUSED)
     expect(index.service.attempts).to.equal(1)
   })
 
-  describe('where private networks are not allowed', () => {
+  describe('Web Push without private networks', () => {
     const PUBLIC_NAME = 'push.example.org'
     let service: WebPushFixture
     let dns: DnsServer
@@ -185,7 +198,7 @@ describe('Web Push through web-push', () => {
     const sendTo = (name: string, by = guarded) =>
       sendBy(by, { ...phone, endpoint: phone.endpoint.replace(PUBLIC_NAME, name) })
 
-    it('what is resolved while it closes is not connected to', async () => {
+    it('does not connect to an address that is resolved only after close', async () => {
       const silent = await startDnsServer()
       const waiting = open({ allowPrivate: false }, { dnsServers: [silent.server] })
       await silent.close()
@@ -194,7 +207,7 @@ describe('Web Push through web-push', () => {
       expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'the gateway is closed' })
     })
 
-    describe('and a proxy is configured', () => {
+    describe('Web Push without private networks, through a proxy', () => {
       proxyEnvironment()
       let tunnels: readonly string[]
       beforeEach(async () => {
@@ -204,8 +217,8 @@ describe('Web Push through web-push', () => {
       })
 
       for (const [name, addresses] of [
-        ['a public name goes by it', ['8.8.8.8', '2001:4860:4860::8888']],
-        ['so does a name that only the proxy can look up', undefined],
+        ['sends through the proxy to a name that resolves to public addresses', ['8.8.8.8', '2001:4860:4860::8888']],
+        ['sends through the proxy to a name that only the proxy can resolve', undefined],
       ] as const)
         it(name, async () => {
           if (addresses) dns.addresses.set(PUBLIC_NAME, [...addresses])
@@ -214,7 +227,7 @@ describe('Web Push through web-push', () => {
         })
 
       // Shows: sidecar C14.8.
-      it('asks the proxy for no private address, name or name that resolves to one', async () => {
+      it('asks the proxy for no private address or name, nor a name that resolves to one', async () => {
         dns.addresses.set(PUBLIC_NAME, ['10.0.0.1'])
         const outcome = await sendTo(PUBLIC_NAME)
         expect(outcome).to.include(REFUSED).with.property('reason').that.includes('push.webpush.allowPrivate')

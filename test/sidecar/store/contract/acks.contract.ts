@@ -17,19 +17,19 @@ export function acksContract(stores: ContractStores): void {
     (await store.history.append(batch, mayAck)).map((outcome) => outcome.kind !== 'no_station' && outcome.ack)
 
   // Shows: sidecar 3.5, C4.3.
-  it('are those of numbered messages to stations that want acks', async () => {
+  it('acknowledges only numbered messages, to stations that want acks', async () => {
     await register(store, 'W1AW')
     expect(await acksOf([message('a'), message('b', { seqId: '' })])).to.deep.equal([true, false])
     expect(await acksOf([message('a', { to: 'W1AW' }), message('a', { to: 'K9NONE' })])).to.deep.equal([false, false])
   })
 
-  it('are none for a caller that cannot send any, which is not held against later ones', async () => {
+  it('a caller that cannot send acks uses up none of the ack limits', async () => {
     for (let i = 0; i < 5; i += 1) expect(await acksOf([message('a')], false)).to.deep.equal([false])
     expect(await acksOf([message('a')])).to.deep.equal([true])
   })
 
   // Shows: sidecar 16.3, C1.16.
-  it('are those of retransmissions too, once in the interval', async () => {
+  it('acknowledges a retransmission at most once per ack interval', async () => {
     expect(await acksOf([message('a'), message('a')])).to.deep.equal([true, false])
     await stores.shift(INTERVAL_MS - 1)
     expect(await acksOf([message('a')])).to.deep.equal([false])
@@ -37,14 +37,14 @@ export function acksContract(stores: ContractStores): void {
     expect(await acksOf([message('a')])).to.deep.equal([true])
   })
 
-  it('are told apart by the number and by the call as it was received', async () => {
+  it('sequence id and source callsign as received identify an ack', async () => {
     const received = (sourceAsReceived: string, seqId: string) => message('a', { sourceAsReceived, seqId })
     const batch = [received('W1AW', '1'), received('W1AW-0', '1'), received('W1AW', '2')]
     expect(await acksOf(batch)).to.deep.equal([true, true, true])
   })
 
   // Shows: sidecar 16.3, 21.11, C4.28.
-  it('limits acks a minute per sender and station, and to ten times that per sender', async () => {
+  it('limits acks per minute to 3 for each sender and station, to 30 for each sender', async () => {
     const numbered = (count: number, changes = {}) =>
       Array.from({ length: count }, (_, index) => message('a', { seqId: `${index}`, ...changes }))
     expect(await acksOf(numbered(5))).to.deep.equal([true, true, true, false, false])

@@ -25,7 +25,7 @@ interface CursorsOptions {
 
 /** The contract of server times in answers, for every store. Call it inside a `describe`. */
 export function cursorsContract(stores: ContractStores, { runs, instances = 1 }: CursorsOptions): void {
-  describe('of one phone', () => {
+  describe('The server time for a phone', () => {
     let store: Store
     let registeredAt: number
     let sent = 0
@@ -48,20 +48,20 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     }
 
     // Shows: sidecar C4.19.
-    it('is as new as what is stored for others while nothing is stored for it', async () => {
+    it('the server time passes messages to other stations while the phone has none', async () => {
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await current()).to.be.at.least(time)
       expect((await sync(0)).answerStamp).to.be.at.least(time)
     })
 
     // Shows: sidecar C4.19.
-    it('is the time of registration while messages wait and the phone sent no cursor', async () => {
+    it('the server time is the registration until the phone sends a cursor', async () => {
       await receive()
       for (const since of [undefined, 0, 0.5, -1]) expect(await current(since)).to.equal(registeredAt)
     })
 
     // Shows: sidecar C4.20.
-    it('is the time of the newest message in an answer once the phone sends it back', async () => {
+    it("the server time is the newest message's once the phone sends that cursor back", async () => {
       const times = [await receive(), await receive()]
       const { messages, answerStamp } = await sync(0)
       expect([messages.map(({ stamp }) => stamp), answerStamp]).to.deep.equal([times, times[1]])
@@ -71,7 +71,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.19.
-    it('is the newest cursor from a sync or heartbeat while newer messages wait', async () => {
+    it('the server time is the newest cursor of a sync or heartbeat if messages wait', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(first)
@@ -81,7 +81,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.20.
-    it('is an older cursor for the call that sends it, and the newest for the next', async () => {
+    it('an older cursor counts only for its own call; later calls use the newest', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(second)
@@ -90,7 +90,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.19.
-    it('does not heed a cursor above every stamp', async () => {
+    it('the store ignores a cursor that is newer than every stamp', async () => {
       await receive()
       for (const since of [stores.now() + 1_000_000, Number.MAX_SAFE_INTEGER, 1e300]) {
         expect(await current(since)).to.equal(registeredAt)
@@ -99,7 +99,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.20.
-    it('survives a restart, and a crash if it was written 10 seconds later', async () => {
+    it('a cursor survives a restart, and a crash 10 seconds after the phone sent it', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(first)
@@ -118,7 +118,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.19.
-    it('is that of its new registration for a station that registers again', async () => {
+    it('a station that registers again gets the server time of its new registration', async () => {
       await sync(await receive())
       await receive()
       await store.stations.remove(KEY)
@@ -131,7 +131,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
   })
 
-  describe('of the phone without an id', () => {
+  describe('The server time for the phone without an id', () => {
     let store: Store
     beforeEach(async () => {
       store = await stores.open()
@@ -141,7 +141,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     const heartbeat = (since?: number) => store.cursors.stampFor(KEY, '', since)
     const registeredAt = () => store.stations.get(KEY)?.registeredAt
 
-    it('the server time passes messages to others while a station has none', async () => {
+    it('the server time passes messages to others while the station has none', async () => {
       await register(store, 'W1AW')
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await heartbeat()).to.be.at.least(time)
@@ -149,7 +149,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C16.15.
-    it("a new device's cursor is that of its registration, whatever a stranger sends", async () => {
+    it("a stranger's cursor does not move the server time of a phone without an id", async () => {
       const stored = await stampOf(store, 'first')
       for (const stranger of [stored, stored + 1, stores.now()]) {
         await newer(store, KEY, stranger)
@@ -160,7 +160,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       expect((await newer(store, KEY, await heartbeat())).messages.map(({ stamp }) => stamp)).to.deep.equal([stored])
     })
 
-    it('goes by the cursor that this very call brings', async () => {
+    it('a phone without an id gets a server time by the cursor of its current call', async () => {
       const [first, second] = [await stampOf(store, 'first'), await stampOf(store, 'second')]
       expect(await heartbeat(first)).to.equal(first)
       expect(await heartbeat(second)).to.be.above(second)
@@ -169,7 +169,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
   })
 
   // Shows: sidecar 2.8, 6.3, C4.17, C4.20, C8.11.
-  it('shows each phone every message, and once if it keeps the newest cursor', () =>
+  it('a phone gets each message, and only once if it keeps the newest cursor', () =>
     bringsEachOnce(stores, { runs, instances }))
 }
 

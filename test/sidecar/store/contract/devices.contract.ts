@@ -55,7 +55,7 @@ export function devicesContract(stores: ContractStores): void {
   }
 
   // Shows: sidecar C16.1.
-  it('keeps platform, token, ack wish and times of each device over a restart', async () => {
+  it('keeps platform, token, ackMessages and times of each device over a restart', async () => {
     expect(await register(PHONE)).to.equal('created')
     await stores.shift(HOUR)
     expect(await register(TABLET)).to.equal('joined')
@@ -76,7 +76,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(tablet?.lastSeenAt).to.be.above((phone?.lastSeenAt ?? Number.NaN) + 1.5 * HOUR)
   })
 
-  it('counts each device by its platform and the station by its oldest device', async () => {
+  it('counts each device by its platform, and a station by its oldest device', async () => {
     const none = { android: 0, ios: 0, webpush: 0 }
     const expectCounted = (stations: Partial<typeof none>, devices: Partial<typeof none>) =>
       expect([store.stations.countStations(), store.stations.countDevices()]).to.deep.equal([
@@ -96,7 +96,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.1, C16.7.
-  it('claims every message for each device, and counts what each was not told', async () => {
+  it('claims each message for every device, counting what each was not yet pushed', async () => {
     await registerAll()
     await receive()
     await windowEnds()
@@ -114,7 +114,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(await told()).to.deep.equal({})
   })
 
-  it('claims no earlier messages for a new device, but lets it read them', async () => {
+  it('claims no earlier messages for a new device, but the device can read them', async () => {
     await register(PHONE)
     const first = await receive('before')
     await register(TABLET)
@@ -131,7 +131,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.1.
-  it('has a cursor for each, and one for all that is safe for each', async () => {
+  it('each device has its own cursor; a call without a device uses the oldest', async () => {
     await registerAll()
     const [first, second] = [await receive(), await receive()]
     const timeOf = (id: string | undefined, since?: number) => store.cursors.stampFor(KEY, id, since)
@@ -149,7 +149,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.7.
-  it('knows no other one: nothing is read for it, and nothing removed', async () => {
+  it('an unknown device id reads no messages and removes no device', async () => {
     await register(TABLET)
     await receive()
     for (const deviceId of ['', 'tablet', TABLET.deviceId.toLowerCase()]) {
@@ -159,7 +159,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(ids()).to.deep.equal([TABLET.deviceId])
   })
 
-  it('removes one and leaves the others theirs, and the station with the last one', async () => {
+  it('removing a device keeps the others; removing the last removes the station', async () => {
     await registerAll()
     await receive('kept')
     expect(await store.stations.remove(KEY, { deviceId: '' })).to.equal('devices')
@@ -174,7 +174,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(await held(store)).to.deep.equal([])
   })
 
-  it('ends the one without an id by its own push token only', async () => {
+  it('removes the device without an id only for its own push token', async () => {
     await registerAll()
     const end = (pushToken: string) => store.stations.remove(KEY, { deviceId: '', pushToken })
     for (const wrong of ['', 'of the tablet', 'Of the phone']) expect(await end(wrong)).to.equal('wrong_token')
@@ -199,7 +199,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.15.
-  it('keeps the history when a stranger who registered first takes the token back', async () => {
+  it('keeps the history when an earlier stranger retakes the token and unregisters', async () => {
     await register({ ...PHONE, pushToken: 'of a stranger' })
     await register(PHONE)
     const time = await receive()
@@ -209,7 +209,7 @@ export function devicesContract(stores: ContractStores): void {
     expect((await store.history.since(KEY, '', 0))?.messages.map((item) => item.stamp)).to.deep.equal([time])
   })
 
-  it('removes a station with all of them', async () => {
+  it('removing a station removes all its devices', async () => {
     await registerAll()
     expect(await store.stations.remove(KEY)).to.equal('station')
     expect(store.stations.countDevices()).to.deep.equal({ android: 0, ios: 0, webpush: 0 })
@@ -218,7 +218,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(ids()).to.deep.equal([''])
   })
 
-  it('forgets a device that was not seen for too long, and keeps the others', async () => {
+  it('expires a device that was not seen for too long, and keeps the others', async () => {
     await registerAll()
     await stores.shift(2 * HOUR)
     const boundary = stores.now() - HOUR
@@ -228,7 +228,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C4.27, C16.11.
-  it('ends notifications only of the device with a dead token', async () => {
+  it('a dead token ends the notifications of its own device only', async () => {
     await registerAll()
     await store.stations.markTokenDead(KEY, TABLET.deviceId, TABLET.pushToken)
     await store.stations.markTokenDead(KEY, BROWSER.deviceId, TABLET.pushToken)
@@ -259,7 +259,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C4.27, C16.11.
-  it('acknowledges once, when one that wants acks has a living token', async () => {
+  it('acknowledges a message if a device with a live token wants acks', async () => {
     await reopen({ ack: SETTINGS.ack })
     const ackOf = async (seqId: string) => {
       const [outcome] = await store.history.append([message('numbered', { seqId })], true)
@@ -277,7 +277,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.4.
-  it('counts a new one as a new station among what its client may register in an hour', async () => {
+  it("a new device counts as a new station in its client's hourly limit", async () => {
     await reopen({ rateLimit: { newStationsPerHour: 2 } })
     expect([await register(PHONE), await register(TABLET), await register(BROWSER)]).to.deep.equal([
       'created',
@@ -296,7 +296,7 @@ export function devicesContract(stores: ContractStores): void {
     { expireAfterHours: 48, hours: 48 },
     { expireAfterHours: 10_000, hours: 720 },
   ])
-    it(`limits devices, and replaces the one that did not call for ${hours} hours`, async () => {
+    it(`a station full of devices replaces one that was not seen for ${hours} hours`, async () => {
       await reopen({ stations: { max: 1, expireAfterHours } })
       const named = (index: number) => ({ deviceId: index === 0 ? '' : `number-${index}`, pushToken: `${index}` })
       for (let index = 0; index < MAX_DEVICES; index += 1) {
@@ -314,7 +314,7 @@ export function devicesContract(stores: ContractStores): void {
       expect(ids()).to.have.members(remaining)
     })
 
-  it('gives the avatar of whichever uploaded it last', async () => {
+  it('the avatar of a station is the one that any of its devices uploaded last', async () => {
     await register({ ...PHONE, avatar: { icon: 'car', image: '', hash: 'icon:car' } })
     await register({ ...TABLET, avatar: { icon: 'dog', image: '', hash: 'icon:dog' } })
     await register(PHONE)

@@ -26,17 +26,17 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   }
 
   // Shows: sidecar 2.4, 4.1, 16.1, C4.14.
-  it('takes sender, addressee, sequence id and text together', async () => {
+  it('a duplicate has the same sender, addressee, sequence id and text', async () => {
     const variants = [{ from: 'W1AW-1' }, { to: 'W1AW' }, { seqId: '2' }].map((changes) => message('a', changes))
     expect(await kindsOf(store, 'a', ...variants, 'A', 'a')).to.deep.equal([...Array(5).fill('stored'), 'duplicate'])
   })
 
   for (const [name, seqId, horizon] of [
     ['a numbered message', '1', 120 * MINUTE],
-    ['a message without a number', '', 30_000],
+    ['an unnumbered message', '', 30_000],
   ] as const) {
     // Shows: sidecar C1.14, C4.14, F1.21.
-    it(`forgets ${name} at the configured age, counted from the stored copy`, async () => {
+    it(`forgets ${name} at the configured age of the stored copy`, async () => {
       let age = 0
       const kindAt = async (ms: number) => {
         await stores.shift(ms - age)
@@ -50,7 +50,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   }
 
   // Shows: sidecar C4.21.
-  it('judges age by the wall clock, so that a clock that was ahead does no harm', async () => {
+  it('judges the age of duplicates by the wall clock, even after it ran far ahead', async () => {
     let ahead = 0
     const kindAt = async (ms: number) => {
       await stores.shift(ms - ahead)
@@ -67,7 +67,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   // Shows: sidecar C4.21.
-  it('takes a copy that lies ahead for one while it is less than the horizon ahead', async () => {
+  it('recognizes a duplicate of a stored message that lies less than 2 h in the future', async () => {
     await append(store, 'a')
     await stores.shift(-119 * MINUTE)
     expect(await kindsOf(store, 'a')).to.deep.equal(['duplicate'])
@@ -87,7 +87,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   // Shows: sidecar C4.22.
-  it('compares reply-acks by the number before the brace, and keeps the first', async () => {
+  it("a different reply-ack after the sequence id's brace does not make a new message", async () => {
     const kinds = async (...seqIds: readonly string[]) =>
       new Set(await kindsOf(store, ...seqIds.map((seqId) => message('a', { seqId }))))
     expect(await kinds('MM}', 'MN}AA', '}AA', '}AB')).to.deep.equal(new Set(['stored']))
@@ -96,7 +96,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   // Shows: sidecar C4.22.
-  it("does not count a text's trailing blanks, nor control characters at a line's end", async () => {
+  it('ignores trailing blanks and control characters when it compares texts', async () => {
     const kinds = async (...texts: readonly string[]) =>
       new Set(await kindsOf(store, ...texts.map((text) => message(text, { seqId: '' }))))
     expect(await kinds('a', ' a', 'a b')).to.deep.equal(new Set(['stored']))
@@ -104,7 +104,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   // Shows: sidecar C4.15.
-  it('knows a copy that the ring has dropped, within one batch and over restarts too', async () => {
+  it('recognizes duplicates of dropped messages, in one batch and after restarts', async () => {
     await reopenedWith(2)
     const batch = ['a', 'b', 'a', 'c', 'a', 'd'].map((text) => message(text))
     const expected = ['stored', 'stored', 'duplicate', 'stored', 'duplicate', 'stored']
@@ -120,7 +120,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     expect(await kindsOf(store, 'a')).to.deep.equal(['stored'])
   })
 
-  it('are recognized after a start even if the ring drops their originals', async () => {
+  it('recognizes duplicates after a restart even once the ring drops the originals', async () => {
     await reopenedWith(2)
     await append(store, message('a', { seqId: '1' }), message('b', { seqId: '2' }))
     await reopenedWith(2)
@@ -131,7 +131,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     ])
   })
 
-  it('has nothing to do with an earlier registration of the station', async () => {
+  it('a station that registers again gets messages that its predecessor received', async () => {
     await reopenedWith(1)
     const both = [message('a'), message('b')]
     await append(store, ...both)
@@ -144,7 +144,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   // Shows: sidecar 4.1.
-  it('agrees with a plain model for any sequence of batches', async () => {
+  it('recognizes the same duplicates as a plain model for any batches and restarts', async () => {
     await store.close()
     await agreesWithModel(stores, { restarts: true, runs })
   })

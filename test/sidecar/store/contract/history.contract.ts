@@ -16,7 +16,7 @@ export function historyContract(stores: ContractStores): void {
     store = await stores.open({ history: { ...SETTINGS.history, perStation } })
   }
 
-  it('keeps a message to the byte', async () => {
+  it('keeps sender, sequence id and text of a message to the byte', async () => {
     const strange = { from: 'Ä\u{1F4E1}', seqId: '\0"\\\n', text: Buffer.from([...Array(256).keys()]) }
     const [outcome] = await append(store, message('', strange))
     const [stored] = (await newer(store, 'N0CALL')).messages
@@ -43,13 +43,13 @@ export function historyContract(stores: ContractStores): void {
     expect(await append(store)).to.deep.equal([])
   })
 
-  it('hands each caller of one transaction the outcomes of its own messages', async () => {
+  it('returns to each caller of a shared transaction its own outcomes', async () => {
     const answers = await Promise.all([kindsOf(store, 'a', 'b'), kindsOf(store, 'b'), kindsOf(store, 'c', 'a', 'd')])
     expect(answers).to.deep.equal([['stored', 'stored'], ['duplicate'], ['stored', 'duplicate', 'stored']])
   })
 
   // Shows: sidecar 2.8, 2.16, 4.2, 4.3, 6.3, 12.2, 12.3, 17.5, C4.1, C4.9.
-  it('returns what is strictly newer than the cursor, oldest first', async () => {
+  it('returns the messages that are strictly newer than the cursor, oldest first', async () => {
     const outcomes = await append(store, 'a', 'b', 'c')
     const cursor = outcomes[1]?.kind === 'stored' ? outcomes[1].message.stamp : 0
     const answer = await newer(store, 'N0CALL', cursor)
@@ -59,7 +59,7 @@ export function historyContract(stores: ContractStores): void {
     expect(await store.history.since('K9NONE', '', 0)).to.equal(undefined)
   })
 
-  it('returns messages newer than both cursors, with the time of the newest', async () => {
+  it('returns messages newer than both cursors, with the stamp of the newest', async () => {
     const [first, second] = (await append(store, 'a', 'b')).map((item) =>
       item.kind === 'stored' ? item.message.stamp : 0,
     )
@@ -75,15 +75,15 @@ export function historyContract(stores: ContractStores): void {
     }
   })
 
-  it('shows a concurrent append in the sync beside it or in the next one', async () => {
+  it('a concurrent append appears either in the running sync or in the next one', async () => {
     const [, answer] = await Promise.all([append(store, 'a'), newer(store, 'N0CALL')])
     const next = await newer(store, 'N0CALL', answer.answerStamp)
     expect([...texts(answer.messages), ...texts(next.messages)]).to.deep.equal(['a'])
   })
 
-  describe('as a ring', () => {
+  describe('The history as a ring buffer', () => {
     // Shows: sidecar 2.5, 3.7, 16.4, 21.1, C4.18.
-    it('keeps the newest 50 of each station', async () => {
+    it('the ring keeps the newest 50 messages of each station', async () => {
       const numbered = (from: number, count: number) =>
         Array.from({ length: count }, (_, index) => `text ${from + index}`)
       // The last batch is more than there is room for.
@@ -99,7 +99,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C1.13.
-    it('follows a changed ring size at the next start, and restores nothing dropped', async () => {
+    it('the ring follows a changed size at the next start, and restores no message', async () => {
       await append(store, 'a', 'b', 'c', 'd', message('z', { to: 'W1AW' }))
       for (const [perStation, stored, expected] of [
         [2, [], ['c', 'd']],
@@ -115,7 +115,7 @@ export function historyContract(stores: ContractStores): void {
     })
   })
 
-  it('stores nothing for a removed station, and shows its successor nothing', async () => {
+  it('stores nothing for a removed station, and shows nothing to its successor', async () => {
     await append(store, 'before')
     expect(await store.stations.remove('N0CALL')).to.equal('station')
     expect(await kindsOf(store, 'after', message('other', { to: 'W1AW' }))).to.deep.equal(['no_station', 'stored'])

@@ -28,27 +28,27 @@ const PUT_OFF = { delayMs: DELAY_MS, tries: 1, refusals: 2 }
  * messages.
  */
 const TALES = [
-  ['gives each station its own window', 'store A, wait, store B, wait, claim A1, settle A, wait, claim B1'],
+  ['each station has its own window', 'store A, wait, store B, wait, claim A1, settle A, wait, claim B1'],
   [
-    'opens a new window for what comes after it is settled',
+    'a message after a settled claim opens a new window',
     'store A, wait, wait, claim A1, settle A, wait, wait, claim none, store A, wait, claim none, wait, claim A1',
   ],
   [
-    'takes with a claim what came after the window, and has nothing due then',
+    'a claim includes messages after the window, so none is due later',
     'store A, wait, wait, store A, claim A2, settle A, wait, wait, claim none',
   ],
   [
-    'has a station due again when the window of what came meanwhile ends, where it is settled sooner',
+    'a message during a claim becomes due at the end of its own window',
     'store A, wait, wait, claim A1, store A, settle A, wait, claim none, wait, claim A1',
   ],
   [
-    'puts a station off for as long as it is told, which no message shortens, and tells it of all that came',
+    'a new message does not shorten the delay of a postponed push, and joins it',
     'store A, wait, wait, claim A1, put-off A, store A, wait, claim none, wait, claim A2',
   ],
 ] as const
 /** For stores in which no other instance may take over a claim. */
 const TALE_OF_ONE = [
-  'has a station due again as soon as it is settled, where the window of what came meanwhile ended before',
+  'a message during a claim is due at settlement if its window has ended',
   'store A, wait, wait, claim A1, store A, wait, wait, claim none, settle A, claim A1',
 ] as const
 
@@ -110,7 +110,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(tried).to.deep.include({ tries: 0, refusals: 0, firstTryMs: 0, waitedMs: WINDOW_MS })
   })
 
-  it('brings the newest message to the byte', async () => {
+  it('a claim contains the newest message to the byte', async () => {
     const strange = { from: 'Ä\u{1F4E1}', seqId: '\0"\\\n', text: Buffer.from([...Array(256).keys()]) }
     await append(store, message('', { ...strange, to: 'A' }), message('', { to: 'B', seqId: '' }))
     await windowEnds()
@@ -122,7 +122,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   for (const [rule, tale] of leasesEnd ? TALES : [...TALES, TALE_OF_ONE])
     it(rule, () => play(tale.split(', '), ['A', 'B']))
 
-  it('gives a station to no other worker until it is settled', async () => {
+  it('claims a station for one worker only, until that worker settles it', async () => {
     await receive('A')
     await windowEnds()
     const rivals = await Promise.all([claim(), claim(), claim()])
@@ -132,7 +132,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   // Shows: sidecar C9.21.
-  it('starts a new notification when tries are reset, or after a settlement', async () => {
+  it('a notification starts anew when its tries are reset or it is settled', async () => {
     await receive('A')
     await windowEnds()
     await store.pushes.retryLater(await claimOne(), { delayMs: WINDOW_MS, tries: 5, refusals: 0 })
@@ -147,7 +147,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimOne()).to.include({ tries: 0, refusals: 0, firstTryMs: 0 })
   })
 
-  it('puts off for no time: then it is due at once', async () => {
+  it('a push that is retried without delay is due at once', async () => {
     await receive('A')
     await windowEnds()
     await store.pushes.retryLater(await claimOne(), { delayMs: 0, tries: 0, refusals: 0 })
@@ -155,7 +155,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimed()).to.deep.equal(['A'])
   })
 
-  it('claims those due longest first, up to the free slots of each platform', async () => {
+  it('claims the longest-due stations first, up to the free slots of each platform', async () => {
     const platforms = { C: 'ios', D: 'android', E: 'ios', F: 'webpush', G: 'android' } as const
     for (const [key, platform] of Object.entries(platforms)) await register(key, { platform })
     for (const key of ['G', 'E', 'B', 'C', 'F', 'D', 'A']) {
@@ -168,7 +168,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(keysOf(await claim({ android: 5, ios: 5, webpush: 5 }))).to.have.members(['A', 'C'])
   })
 
-  it('brings platform and token as they are at the claim, a dead one too', async () => {
+  it('a claim has the platform and token at that moment, even a dead token', async () => {
     await receive('A')
     await receive('B')
     await store.stations.markTokenDead('B', '', 'token-of-B')
@@ -181,7 +181,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect([second?.station, second?.device.tokenDead]).to.deep.equal(['B', true])
   })
 
-  it('follows a station to another platform that it registers for while it is due', async () => {
+  it('a due station that registers for another platform is claimed there', async () => {
     await receive('A')
     await windowEnds()
     await register('A', { platform: 'webpush' })
@@ -189,7 +189,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(claims.map(({ station, device }) => [station, device.platform])).to.deep.equal([['A', 'webpush']])
   })
 
-  it('forgets a station that is unregistered, whether it waits, is due or is claimed', async () => {
+  it('drops an unregistered station from the queue, whether waiting, due or claimed', async () => {
     await receive('A')
     await windowEnds()
     const held = await claimOne()
@@ -207,7 +207,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect((await claimOne()).unpushed.count).to.equal(1)
   })
 
-  it('calls its listeners when a window ends, and when what was put off is due', async () => {
+  it('calls its listeners when a window ends, and when a retry becomes due', async () => {
     const first = due()
     await receive('A')
     await windowEnds()
@@ -232,7 +232,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   // Shows: sidecar C9.14.
-  it('makes unsettled entries due in order after a restart, and no settled ones', async () => {
+  it('after a restart, unsettled entries are due in order, settled ones are not', async () => {
     await register('C')
     for (const key of ['B', 'C', 'A']) {
       await receive(key)
@@ -247,14 +247,14 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimed()).to.deep.equal(['B', 'A'])
   })
 
-  it('has due after a stop what was in its window, once that ends at the latest', async () => {
+  it('a message that waits at a restart is due by the end of its window', async () => {
     await receive('A')
     await reopen()
     await windowEnds()
     expect((await claimOne()).unpushed.count).to.equal(1)
   })
 
-  it('calls no listener once it is closed, and still accepts the outcome of a claim', async () => {
+  it('after close, calls no listener but still records the outcome of a claim', async () => {
     await receive('A')
     await receive('B')
     await windowEnds()
@@ -277,7 +277,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   if (leasesEnd)
-    it('reassigns a station after its lease, and ignores the former holder', async () => {
+    it('reassigns a station once its claim expires, and ignores the former holder', async () => {
       await receive('A')
       await windowEnds()
       const lost = await claimOne()
@@ -291,7 +291,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
       expect(await claimed()).to.deep.equal([])
     })
 
-  it('claims each message after its window, and never for two at once', async () => {
+  it('claims each message after its window, and never for two workers at once', async () => {
     const move = fc.constantFrom(
       'wait',
       'claim',

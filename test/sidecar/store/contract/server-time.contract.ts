@@ -19,18 +19,18 @@ export function serverTimeContract(stores: ContractStores): void {
   const expectGrowing = (stamps: readonly number[]) =>
     expect(stamps).to.deep.equal([...new Set(stamps)].sort((a, b) => a - b))
 
-  it('is newer than all stored messages and older than later ones of any station', async () => {
+  it('a stamp is newer than all stored messages and older than all later ones', async () => {
     const stamps = [await receive()]
     for (const to of STATIONS) stamps.push(await store.stamps.issue(), await receive(to))
     expectGrowing(stamps)
   })
 
-  it('is the time in milliseconds, when next to nothing happens', async () => {
+  it('a stamp equals the time in milliseconds when the load is low', async () => {
     await stores.shift(HOUR)
     expect(await receive()).to.be.closeTo(stores.now(), 1)
   })
 
-  it('does not go back with the clock, over a restart either', async () => {
+  it('stamps never go back with the clock, even across a restart', async () => {
     const stamps = [await receive()]
     await stores.shift(-1000 * HOUR)
     stamps.push(await store.stamps.issue(), await receive())
@@ -40,7 +40,7 @@ export function serverTimeContract(stores: ContractStores): void {
     expectGrowing(stamps)
   })
 
-  it('of a registration lies between earlier stamps and the first message', async () => {
+  it("a registration's stamp lies between earlier stamps and its first message", async () => {
     const earlier = await receive()
     const outcome = await store.stations.register(registration('K9NEW', { platform: 'ios' }))
     const registeredAt = outcome.kind === 'created' ? outcome.station.registeredAt : Number.NaN

@@ -44,7 +44,7 @@ export function stationsContract(stores: ContractStores): void {
     expect(first).to.have.nested.property('station.registeredAt', station?.registeredAt)
   })
 
-  it('finds a station as soon as it is registered, and no other', async () => {
+  it('finds a station as soon as it registers, and no longer once it is removed', async () => {
     await register(store, 'N0CALL')
     expect(await store.stations.find('N0CALL')).to.deep.equal(store.stations.get('N0CALL'))
     expect(await store.stations.find('K9NONE')).to.equal(undefined)
@@ -63,7 +63,7 @@ export function stationsContract(stores: ContractStores): void {
     expect(first).to.have.nested.property('station.registeredAt', store.stations.get('N0CALL')?.registeredAt)
   })
 
-  it('refuses new stations when full, even concurrent ones, but refreshes known ones', async () => {
+  it('a full registry refuses new stations, even concurrent ones, but refreshes known', async () => {
     await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
     const outcomes = await register(store, 'A', 'B', 'C', 'D')
     expect(outcomes.map(({ kind }) => kind).sort()).to.deep.equal(['created', 'created', 'full', 'full'])
@@ -75,7 +75,7 @@ export function stationsContract(stores: ContractStores): void {
     expect([...store.stations.keys()].sort()).to.deep.equal([second, 'E'].sort())
   })
 
-  describe('when it is full', () => {
+  describe('The registry when it is full', () => {
     const full = { stations: { ...SETTINGS.stations, max: 3 } }
     const keys = () => [...store.stations.keys()].sort()
     const displacedBy = async (key: string) => {
@@ -109,7 +109,7 @@ export function stationsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C13.20.
-    it('never displaces stations that registered again, gained a device or are proven', async () => {
+    it('never displaces a station that registered twice, added a device or was proven', async () => {
       await register(store, 'K1OLD')
       await store.stations.register(registration('K2OLD', { deviceId: 'another' }))
       store.stations.prove('K3OLD')
@@ -120,7 +120,7 @@ export function stationsContract(stores: ContractStores): void {
       expect(keys()).to.deep.equal(['K1OLD', 'K2OLD', 'K3OLD'])
     })
 
-    it('treats a station as unproven after it was removed and registered again', async () => {
+    it('a station that is removed and registers again is unproven again', async () => {
       store.stations.prove('K2OLD')
       await register(store, 'K1OLD', 'K3OLD')
       await store.stations.remove('K2OLD')
@@ -129,7 +129,7 @@ export function stationsContract(stores: ContractStores): void {
       expect(await displacedBy('K4NEW')).to.equal('K2OLD')
     })
 
-    it('displaces no station while there are more than the limit allows', async () => {
+    it('displaces no station while the registry holds more than the limit', async () => {
       await stores.shift(HOUR)
       await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
       expect(await displacedBy('K4NEW')).to.equal('full')
@@ -157,7 +157,7 @@ export function stationsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar 6.1, 9.2, 14.2, C2.5.
-  it('removes a station with its history and its avatar', async () => {
+  it('removing a station removes its history and its avatar', async () => {
     await store.stations.register(registration('N0CALL', { avatar: PHOTO }))
     await append(store, 'hello')
     expect(await store.stations.remove('N0CALL')).to.equal('station')
@@ -193,7 +193,7 @@ export function stationsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C9.7.
-  it('revives a token when the station registers the same or another', async () => {
+  it('a dead token is alive again when the station registers, with any token', async () => {
     await register(store, 'N0CALL')
     for (const pushToken of ['token-of-N0CALL', 'new']) {
       await store.stations.markTokenDead('N0CALL', '', 'token-of-N0CALL')
@@ -203,7 +203,7 @@ export function stationsContract(stores: ContractStores): void {
     }
   })
 
-  describe('of avatars', () => {
+  describe('The avatars of stations', () => {
     async function upload(avatar?: AvatarUpload): Promise<Avatar | undefined> {
       await stores.shift(1000)
       await store.stations.register(registration('N0CALL', avatar ? { avatar } : {}))
@@ -232,7 +232,7 @@ export function stationsContract(stores: ContractStores): void {
       await changed(CAR, { state: 'set', icon: 'car' })
     })
 
-    it("keeps an avatar's update time if the same is uploaded or cleared again", async () => {
+    it("keeps an avatar's update time if the same avatar is uploaded or cleared again", async () => {
       for (const avatar of [PHOTO, NOTHING]) {
         const first = await upload(avatar)
         await stores.shift(1000)
@@ -241,7 +241,7 @@ export function stationsContract(stores: ContractStores): void {
       }
     })
 
-    it('returns the full avatars of those stations that have one', async () => {
+    it('returns the full avatars of all requested stations that have one', async () => {
       await store.stations.register(registration('A', { avatar: PHOTO }))
       await store.stations.register(registration('B', { avatar: CAR }))
       await store.stations.register(registration('C', { avatar: CAR }))
@@ -254,7 +254,7 @@ export function stationsContract(stores: ContractStores): void {
       ])
     })
 
-    it('counts only changes of the avatar that others see as avatar changes', async () => {
+    it('counts an avatar change only when other stations can see a difference', async () => {
       const counts = [store.stations.avatarChanges]
       const note = () => counts.push(store.stations.avatarChanges) && (counts.at(-1) ?? 0) > (counts.at(-2) ?? 0)
       await register(store, 'N0CALL')

@@ -23,19 +23,19 @@ const REFUSED = [
     /\(guest may not create a schema in the database /,
   ],
   [
-    'a schema of somebody else',
+    'a schema of another user',
     'CREATE SCHEMA mesh_companion',
     'database_right_missing',
     /\(the schema mesh_companion belongs to mesh, and guest may not create in it\)/,
   ],
   [
-    "somebody else's functions",
+    'functions of another user',
     GRANTED,
     'database_right_missing',
     / \(the function \w+ belongs to mesh, and not to guest\)/,
   ],
   [
-    'a table that may not be written to',
+    'a table without write permission',
     `${GRANTED}; ${FUNCTIONS_OF_GUEST}; REVOKE INSERT ON mesh_companion.instance FROM guest`,
     'database_right_missing',
     /\(the table instance belongs to mesh, and guest may not write to it\)/,
@@ -53,7 +53,7 @@ const REFUSED = [
     /too old to be upgraded.* \(its schema has version 3, and this sidecar needs 6 or later\)/,
   ],
   [
-    'a database that takes no writes',
+    'a read-only database',
     'ALTER ROLE guest SET default_transaction_read_only = on; GRANT CREATE ON DATABASE db TO guest',
     'database_read_only',
     /accepts no writes/,
@@ -62,9 +62,9 @@ const REFUSED = [
 
 const FINE = [
   ['create a schema', 'GRANT CREATE ON DATABASE db TO guest'],
-  ['use the one that is there', 'CREATE SCHEMA mesh_companion AUTHORIZATION guest'],
+  ['use the existing schema', 'CREATE SCHEMA mesh_companion AUTHORIZATION guest'],
   [
-    'do what their group may',
+    'use a schema of their group',
     'CREATE ROLE wheel; GRANT wheel TO guest; CREATE SCHEMA mesh_companion AUTHORIZATION wheel',
   ],
 ] as const
@@ -96,7 +96,7 @@ describe('A check of a PostgreSQL database', () => {
 
   // Shows: sidecar P1.11.
   for (const [name, text, code, words] of REFUSED)
-    it(`finds ${name}, as a start does, and changes nothing`, async () => {
+    it(`start and --check refuse ${name}, without a change`, async () => {
       await prepare(text)
       const earlier = await catalog()
       const { errors } = await check()
@@ -109,7 +109,7 @@ describe('A check of a PostgreSQL database', () => {
       if (code === 'database_newer' || code === 'database_outdated') expect(await catalog()).to.deep.equal(earlier)
     })
 
-  it('finds several hosts of which none answers, and none wrong where one does', async () => {
+  it('--check accepts several hosts if one answers, and reports them if none does', async () => {
     await prepare('GRANT CREATE ON DATABASE db TO guest')
     const { port } = new URL(address)
     const [closed, none] = [await freePort(), await freePort()]
@@ -121,7 +121,7 @@ describe('A check of a PostgreSQL database', () => {
 
   // Shows: sidecar P1.11.
   for (const [caseName, text] of FINE)
-    it(`finds no problem for a user who may ${caseName}, before and after the start`, async () => {
+    it(`--check finds no problem if the user may ${caseName}`, async () => {
       await prepare(text)
       const earlier = await catalog()
       expect((await check()).errors).to.deep.equal([])
@@ -131,7 +131,7 @@ describe('A check of a PostgreSQL database', () => {
       await (await start()).close()
     })
 
-  it('warns as a start does of a server that confirms before it has written', async () => {
+  it('--check warns if PostgreSQL confirms writes before they are on disk', async () => {
     await prepare('GRANT CREATE ON DATABASE db TO guest; ALTER ROLE guest SET synchronous_commit = off')
     const { errors, warnings } = await check()
     expect(errors).to.deep.equal([])

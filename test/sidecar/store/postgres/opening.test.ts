@@ -74,7 +74,7 @@ describe('Opening the store in PostgreSQL', () => {
     expect((await rejection(migrate({ onOwnConnection: (work) => work(old) }))).code).to.equal('database_too_old')
   })
 
-  it('waits for an unreachable database, and logs that and its return', async () => {
+  it('waits for an unreachable database, and logs the outage and its end', async () => {
     const { relay, address } = await suiteDatabase.relayed()
     await relay.cut()
     const opening = open({ database: address }, { ...HASTY, elapsed: systemClock.elapsed })
@@ -96,7 +96,7 @@ describe('Opening the store in PostgreSQL', () => {
     expect((await store.stations.register(registration('N0CALL'))).kind).to.equal('created')
   })
 
-  it('keeps an otherwise idle process alive until the database is reachable', async () => {
+  it('a start keeps its process alive until the database is reachable', async () => {
     const { relay, address } = await suiteDatabase.relayed()
     await relay.cut()
     const child = sidecars.start(['--config', await sidecars.configure({ database: address })])
@@ -127,7 +127,7 @@ describe('Opening the store in PostgreSQL', () => {
       expect(JSON.stringify(lines)).to.not.contain(SECRET)
     })
 
-  describe('the name of an instance', () => {
+  describe('The name of an instance', () => {
     it('refuses the name of an instance that is running', async () => {
       await open({ instance: 'one' })
       expect((await rejection(open({ instance: 'one' }, HASTY))).code).to.equal('instance_taken')
@@ -148,7 +148,7 @@ describe('Opening the store in PostgreSQL', () => {
     })
   })
 
-  describe('by TLS', () => {
+  describe('The TLS to PostgreSQL', () => {
     const folder = temporaryFolder()
     async function trusting(authorities: string) {
       await writeFile(folder.path('ca.pem'), authorities)
@@ -186,7 +186,7 @@ describe('Opening the store in PostgreSQL', () => {
       expect(error.code).to.equal('database_untrusted')
     })
 
-    it('uses TLS with certificate checks for every database host but this machine', async () => {
+    it('uses TLS with certificate checks for any database host but this machine', async () => {
       for (const host of ['db.example', '192.0.2.1', '127.0.0.1.example', '[2001:db8::1]']) {
         const address = readAddress(`postgresql://u:p%40ss@${host}:5433/mesh`)
         expect(address).to.include({ port: 5433, user: 'u', password: 'p@ss', database: 'mesh' })

@@ -3,7 +3,7 @@ import { type RunningApi, registration as registerBody, startApi } from '../../.
 import { registration } from '../sqlite/temporary-stores.ts'
 import { postgresStores } from './postgres-stores.ts'
 
-describe('The API while PostgreSQL does not keep up', () => {
+describe('The API while PostgreSQL is overloaded', () => {
   const stores = postgresStores()
   let api: RunningApi
   beforeEach(async () => {
@@ -28,7 +28,7 @@ describe('The API while PostgreSQL does not keep up', () => {
   }
 
   // Shows: sidecar P1.16.
-  it('answers 503 overloaded with Retry-After, and serves again once it does', async () => {
+  it('the API answers 503 while registrations pile up, and serves again afterwards', async () => {
     const goOn = await fill()
     const { status, body, headers } = await register('N0CALL')
     expect([status, body.error, headers['retry-after']]).to.deep.equal([503, 'overloaded', '10'])
@@ -51,7 +51,7 @@ describe('The API while PostgreSQL does not keep up', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('closes only once the store has settled the registration under way', async () => {
+  it('the API closes only once the store has settled the pending registration', async () => {
     const release = await stores.hold('BEGIN; UPDATE mesh_companion.clock SET last = last')
     const answer = register('N0CALL').catch(() => 'cut')
     await stores.waiting(1)

@@ -5,7 +5,7 @@ import { recordedLog } from '../../../support/recorded-log.ts'
 import { append, held, register, rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
 import { hastened, ownDatabase } from './shared-server.ts'
 
-describe('A store in PostgreSQL where messages cannot be written', () => {
+describe('The readiness of a store in PostgreSQL', () => {
   const database = ownDatabase()
   const { log, logged, shown } = recordedLog()
   let store: Store
@@ -34,7 +34,7 @@ describe('A store in PostgreSQL where messages cannot be written', () => {
     ],
   ] as const) {
     // Shows: sidecar O1.1.
-    it(`notices and logs once that ${name}, and its end, without storing anything`, async () => {
+    it(`reports once, before any write, that ${name}, then recovers`, async () => {
       const end = await database.hold(broken)
       await logged('store-write-failed')
       expect(store.fault()).to.equal(code)

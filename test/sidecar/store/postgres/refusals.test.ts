@@ -20,22 +20,22 @@ host all all     127.0.0.1/32 trust
 
 // User and password, database, the code, and what the operator reads of it.
 const REFUSALS = [
-  ['without a password', 'guest', 'postgres', 'database_password_missing', /has none\. Set PGPASSWORD .*database\.env/],
-  ['with a wrong password', 'guest:wrong', 'postgres', 'database_password_wrong', /and the password in PGPASSWORD/],
+  ['no password', 'guest', 'postgres', 'database_password_missing', /has none\. Set PGPASSWORD .*database\.env/],
+  ['a wrong password', 'guest:wrong', 'postgres', 'database_password_wrong', /and the password in PGPASSWORD/],
   [
-    'as an unknown user with a password',
+    'an unknown user with a password',
     'unknown:x',
     'postgres',
     'database_password_wrong',
     /Correct the user in "database"/,
   ],
-  ['as an unknown user without a password', 'nobody_known', 'postgres', 'database_role_missing', /CREATE ROLE/],
-  ['to a database that is not there', 'guest:right', 'gone', 'database_missing', /CREATE DATABASE/],
-  ['without the right to make a schema', 'guest:right', 'postgres', 'database_right_missing', /GRANT CREATE ON/],
-  ['where pg_hba.conf refuses the user', 'barred', 'postgres', 'database_refused', /pg_hba\.conf/],
+  ['an unknown user without a password', 'nobody_known', 'postgres', 'database_role_missing', /CREATE ROLE/],
+  ['a missing database', 'guest:right', 'gone', 'database_missing', /CREATE DATABASE/],
+  ['no right to create a schema', 'guest:right', 'postgres', 'database_right_missing', /GRANT CREATE ON/],
+  ['a pg_hba.conf that bars the user', 'barred', 'postgres', 'database_refused', /pg_hba\.conf/],
 ] as const
 
-describe('PostgreSQL refuses the sidecar', function () {
+describe('The refusal of the sidecar by PostgreSQL', function () {
   this.timeout(120_000)
   let server: Postgres
 
@@ -49,7 +49,7 @@ describe('PostgreSQL refuses the sidecar', function () {
 
   // Shows: sidecar P1.18.
   for (const [how, user, database, code, words] of REFUSALS)
-    it(`${how}, and both the start and --check say ${code} with what to do`, async () => {
+    it(`start and --check report ${how}`, async () => {
       const address = server.address.replace('mesh@', `${user}@`).replace(/[^/]*$/, database)
       const settings = { ...SETTINGS, database: address, databaseTls: { caFile: null } }
       const error = await rejection(openPostgresStore(settings, systemClock, createLog('silent')))

@@ -5,8 +5,8 @@ import { stationsContract } from '../contract/stations.contract.ts'
 import { postgresStores } from './postgres-stores.ts'
 
 describe('The store in PostgreSQL', () => {
-  describe('keeps a registry, which', () => stationsContract(postgresStores()))
-  describe('keeps the devices of a station apart: it', () => devicesContract(postgresStores()))
-  describe('keeps itself in order, and', () => housekeepingContract(postgresStores()))
-  describe('keeps leases, which', () => leasesContract(postgresStores()))
+  describe('The registry', () => stationsContract(postgresStores()))
+  describe('The devices of a station', () => devicesContract(postgresStores()))
+  describe('The housekeeping of the store', () => housekeepingContract(postgresStores()))
+  describe('The leases of a single instance', () => leasesContract(postgresStores()))
 })

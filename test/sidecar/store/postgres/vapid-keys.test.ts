@@ -12,7 +12,7 @@ import { postgresStores } from './postgres-stores.ts'
 
 const SUBJECT = 'mailto:operator@example.org'
 
-describe('The keys of Web Push on PostgreSQL', () => {
+describe('The VAPID keys of Web Push on PostgreSQL', () => {
   const stores = postgresStores()
   const folder = temporaryFolder()
   const { log, lines, shown } = recordedLog()
@@ -28,7 +28,7 @@ describe('The keys of Web Push on PostgreSQL', () => {
   const stored = () => stores.run('SELECT name, value FROM keyring')
 
   // Shows: sidecar P1.1.
-  it('are the same at all instances that start at once, made by one, and stay', async () => {
+  it('one of several starting instances creates the VAPID keys, and all use them', async () => {
     const opened = await instances('a', 'b', 'c')
     const keys = await Promise.all(opened.map(({ keyring }) => agree(keyring)))
     expect(keys[0]?.publicKey).to.be.a('string')
@@ -41,14 +41,14 @@ describe('The keys of Web Push on PostgreSQL', () => {
     expect(await readdir(folder.path())).to.deep.equal([])
   })
 
-  it('are not made while Web Push is off', async () => {
+  it('creates no VAPID keys in the database while Web Push is off', async () => {
     const [first] = await instances('a')
     expect(await agree(first?.keyring, {})).to.equal(undefined)
     expect(await stored()).to.deep.equal([])
   })
 
   // Shows: sidecar P1.1.
-  it("come from the first instance's file, and a file with other keys is refused", async () => {
+  it("takes VAPID keys from the first instance's file, and refuses a different file", async () => {
     const [ownKeys, second] = [await keyFile('own.json'), await keyFile('other.json')]
     const [a, b] = await instances('a', 'b')
     expect(await agree(a?.keyring, ownKeys.webpush)).to.deep.equal(ownKeys.keys)
@@ -58,7 +58,7 @@ describe('The keys of Web Push on PostgreSQL', () => {
     expect(error.remedy).to.include('Remove push.webpush.keyFile')
   })
 
-  it('are compared by --check, which brings none into the database', async () => {
+  it('--check compares a VAPID key file with the database, and stores no keys', async () => {
     const [ownKeys, second] = [await keyFile('own.json'), await keyFile('other.json')]
     const check = async ({ webpush }: typeof ownKeys) => {
       const ports = { listen: { port: 0 }, admin: { port: 0 } }
@@ -76,7 +76,7 @@ describe('The keys of Web Push on PostgreSQL', () => {
     expect(furtherErrors).to.deep.equal([])
   })
 
-  it('are never replaced if damaged: that is an error, which does not quote them', async () => {
+  it('refuses damaged VAPID keys without quoting them, and never replaces them', async () => {
     const [a] = await instances('a')
     const keys = await agree(a?.keyring)
     await stores.run('UPDATE keyring SET value = left(value, 150)')

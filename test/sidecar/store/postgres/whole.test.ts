@@ -11,7 +11,7 @@ describe('Sidecars on one PostgreSQL', () => {
   const suiteDatabase = ownDatabase()
 
   // Shows: sidecar P1.7.
-  it('show the password of the database nowhere', async () => {
+  it('no page, log line or check shows the password of the database', async () => {
     const lines: string[] = []
     const aprsis = { callsign: 'N0CALL', host: '127.0.0.1', port: await freePort() }
     const settings = (database: string) => settingsOf({ listen: { port: 0 }, admin: { port: 0 }, aprsis, database })

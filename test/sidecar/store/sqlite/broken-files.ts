@@ -14,23 +14,23 @@ async function overwritten(path: string, change: (bytes: Buffer) => unknown): Pr
 
 export const BROKEN_FILES: readonly BrokenFile[] = [
   [
-    'no database',
+    'not a database',
     'database_corrupt',
     (path) => writeFile(path, 'SQLite format 3\0 or so, and then some text'.repeat(100)),
   ],
-  ['a few words', 'database_corrupt', (path) => writeFile(path, 'not a database')],
+  ['a short text', 'database_corrupt', (path) => writeFile(path, 'not a database')],
   ['damaged', 'database_corrupt', (path) => overwritten(path, (bytes) => bytes.fill(0x5a, 4096, bytes.length - 100))],
   ['damaged in one page', 'database_corrupt', (path) => overwritten(path, (bytes) => bytes.fill(0xa5, 2048, 3072))],
   // How many pages are free (https://sqlite.org/fileformat.html, 1.3).
   [
-    'damaged where no query goes',
+    'damaged in its header',
     'database_corrupt',
     (path) => overwritten(path, (bytes) => bytes.writeUInt32BE(bytes.readUInt32BE(36) + 1, 36)),
   ],
-  ['cut off', 'database_corrupt', async (path) => truncate(path, (await readFile(path)).length - 4096)],
+  ['truncated', 'database_corrupt', async (path) => truncate(path, (await readFile(path)).length - 4096)],
   ['of a newer version', 'database_newer', (path) => run(path, `PRAGMA user_version = ${NEWEST + 1}`)],
   ['of an older version', 'database_outdated', (path) => run(path, `PRAGMA user_version = ${BASELINE - 1}`)],
-  ["somebody else's", 'database_foreign', foreign],
+  ['from another program', 'database_foreign', foreign],
 ]
 
 /** Makes the database of another program. */

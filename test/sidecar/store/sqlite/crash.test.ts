@@ -3,12 +3,12 @@ import { openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts
 import { sidecarProcesses } from '../../../support/sidecar-processes.ts'
 import { rejection, SETTINGS, temporaryStores } from './temporary-stores.ts'
 
-describe('A process that is killed', () => {
+describe('The lock on the database of a sidecar', () => {
   const stores = temporaryStores()
   const sidecars = sidecarProcesses()
 
   // Shows: sidecar C8.9.
-  it('keeps other processes from its file as long as it lives, and no longer', async () => {
+  it('a sidecar locks its database against other processes until it is killed', async () => {
     const sidecar = sidecars.start(['--config', await sidecars.configure({ database: stores.path() })])
     await sidecar.url()
     const error = await rejection(openSqliteStore(stores.path(), SETTINGS, stores.clock, stores.log))

@@ -18,7 +18,7 @@ describe('The housekeeping of the store in SQLite', () => {
     for (const store of closing.splice(0)) await store.close()
   })
 
-  it('expires no station with a recent heartbeat that is not yet in the file', async () => {
+  it('expires no station whose recent heartbeat is only in memory', async () => {
     const store = await stores.openWith('N1CALL')
     await stores.clock.advance(HOUR / 2)
     await register(store, 'N1CALL')
@@ -27,7 +27,7 @@ describe('The housekeeping of the store in SQLite', () => {
     expect(await store.stations.remove('N1CALL')).to.equal('station')
   })
 
-  it('keeps a station that registers during its expiry, in either order', async () => {
+  it('a station that registers during its expiry stays registered, in either order', async () => {
     const store = await stores.openWith('N1CALL')
     await stores.clock.advance(2 * HOUR)
     const changed = registration('N1CALL', { pushToken: 'another' })
@@ -77,7 +77,7 @@ describe('The housekeeping of the store in SQLite', () => {
     expect(await store.housekeeping.sizeBytes()).to.be.above(4096)
   })
 
-  it('housekeeping works on a database in memory', async () => {
+  it('housekeeping runs without error on a database in memory', async () => {
     const store = await stores.open({}, ':memory:')
     await register(store, 'N1CALL')
     expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
@@ -117,7 +117,7 @@ describe('The housekeeping of the store in SQLite', () => {
     const rowsIn = (times: SqlValue | undefined): number => (JSON.parse(`${times}`) as readonly number[]).length
 
     // Shows: sidecar C11.6.
-    it('expiry removes 100 rows at a time, and serves requests in between', async () => {
+    it('expiry removes 100 messages at a time, and serves requests in between', async () => {
       const store = await fill()
       await stores.clock.advance(1)
       await register(store, 'W9ME')

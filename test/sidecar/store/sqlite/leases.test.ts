@@ -1,4 +1,4 @@
 import { leasesContract } from '../contract/leases.contract.ts'
 import { temporaryStores } from './temporary-stores.ts'
 
-describe('Leases of the only process', () => leasesContract(temporaryStores()))
+describe('The leases of a single instance', () => leasesContract(temporaryStores()))

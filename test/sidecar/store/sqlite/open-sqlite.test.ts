@@ -12,7 +12,7 @@ describe('Opening the store', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar C8.1.
-  it('creates the file and the folders above it, for their owner alone', async () => {
+  it('creates the database and its folders with access for the owner alone', async () => {
     const path = stores.path('new/folder/store.sqlite')
     const store = await stores.open({}, path)
     await register(store, 'N0CALL')
@@ -21,7 +21,7 @@ describe('Opening the store', () => {
     expect(statSync(dirname(path)).mode & 0o777).to.equal(0o700)
   })
 
-  it('takes the permissions of others away from a file that has them', async () => {
+  it('revokes the access of other users to an existing database file', async () => {
     const first = await stores.open()
     await first.close()
     chmodSync(stores.path(), 0o644)
@@ -30,7 +30,7 @@ describe('Opening the store', () => {
   })
 
   // Shows: sidecar C1.12.
-  it('keeps a store in memory for :memory:', async () => {
+  it('opens a store without a file for the path :memory:', async () => {
     const store = await stores.open({}, ':memory:')
     await register(store, 'N0CALL')
     await append(store, 'hello')
@@ -38,7 +38,7 @@ describe('Opening the store', () => {
   })
 
   // Shows: sidecar C8.4.
-  it('syncs the file at each commit, checks references and uses strict tables', async () => {
+  it('opens the file with full sync, foreign keys and strict tables', async () => {
     const { connection } = await stores.openOver()
     const [pragmas] = await connection.all(`
       SELECT journal_mode, synchronous, foreign_keys, page_size
@@ -60,7 +60,7 @@ describe('Opening the store', () => {
 
   // Shows: sidecar C8.7, C8.10.
   for (const [caseName, code, make] of BROKEN_FILES)
-    it(`refuses a file that is ${caseName}, and leaves it as it was`, async () => {
+    it(`refuses a file that is ${caseName}, and leaves it unchanged`, async () => {
       await filledFile()
       await make(stores.path())
       await chmod(stores.path(), 0o644)
@@ -71,12 +71,12 @@ describe('Opening the store', () => {
     })
 
   // Shows: sidecar C8.9.
-  it('refuses a file that this process has open already', async () => {
+  it('refuses a database that this process already has open', async () => {
     await stores.open()
     expect((await refusal()).code).to.equal('database_locked')
   })
 
-  it('refuses a path that is a folder, and one below a file', async () => {
+  it('refuses a database path that is a folder, or below a file', async () => {
     await mkdir(stores.path('folder'))
     await writeFile(stores.path('file'), '')
     for (const path of [stores.path('folder'), stores.path('file/store.sqlite')]) {
@@ -88,16 +88,13 @@ describe('Opening the store', () => {
 
   const isRoot = process.getuid?.() === 0
   const forOthers = isRoot ? it.skip : it
-  forOthers(
-    `refuses a file that it may only read${isRoot ? ' (skipped: root may write everything)' : ''}`,
-    async () => {
-      await filledFile()
-      chmodSync(stores.path(), 0o400)
-      expect((await refusal()).code).to.equal('database_not_writable')
-    },
-  )
+  forOthers(`refuses a database file without write permission${isRoot ? ' (skipped for root)' : ''}`, async () => {
+    await filledFile()
+    chmodSync(stores.path(), 0o400)
+    expect((await refusal()).code).to.equal('database_not_writable')
+  })
 
-  it('can be opened again after a refusal', async () => {
+  it('opens the database at the next try after a refusal', async () => {
     await filledFile()
     await run(stores.path(), 'PRAGMA user_version = 99')
     await refusal()
@@ -111,7 +108,7 @@ describe('Closing the store', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar C8.1.
-  it('finishes what waits, and leaves one file', async () => {
+  it('close finishes waiting writes and leaves a single file', async () => {
     const store = await stores.openWith('N0CALL')
     const waiting = append(store, 'just in time')
     await Promise.all([store.close(), store.close()])
@@ -121,7 +118,7 @@ describe('Closing the store', () => {
     expect(await held(repeated)).to.deep.equal(['just in time'])
   })
 
-  it('refuses every call afterwards', async () => {
+  it('a closed store refuses every call with store_closed', async () => {
     const store = await stores.openWith('N0CALL')
     await store.close()
     await store.close()

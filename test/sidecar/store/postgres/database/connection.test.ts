@@ -31,14 +31,14 @@ describe('The connections to PostgreSQL', () => {
     ])
   })
 
-  it('reconnects after connections are killed, and rejects the statement under way', async () => {
+  it('reconnects after the server kills connections, and rejects the running statement', async () => {
     const { query } = await connect()
     await query('SELECT 1 AS one')
     await failUnderWay(query)
     expect(await query('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
   })
 
-  it('makes each connection ready although the first learns the database meanwhile', async () => {
+  it('prepares each connection while the first still reads the state of the database', async () => {
     const { query } = await connect()
     const unlock = await database.hold('BEGIN; LOCK TABLE mesh_companion.clock')
     const pending = Promise.all(Array.from({ length: 4 }, () => query('SELECT 1 AS one')))
@@ -47,7 +47,7 @@ describe('The connections to PostgreSQL', () => {
     expect(await pending).to.deep.equal(Array(4).fill([{ one: 1 }]))
   })
 
-  it('are dropped where they turn out to lead to a database that takes no writes', async () => {
+  it('replaces all connections when the database proves to be read-only', async () => {
     const { query, fault, probe } = await connect()
     await probe()
     const write = 'UPDATE clock SET per_station = per_station'
@@ -74,7 +74,7 @@ describe('The connections to PostgreSQL', () => {
     await query(write)
   })
 
-  it('logs once that the database is away, tries each second, and logs its return once', async () => {
+  it('logs an unreachable database once, tries each second, and logs its return once', async () => {
     const { relay, address } = await database.relayed()
     const { query, fault, probe } = await connect(HASTY, address)
     await query('SELECT 1')
@@ -88,7 +88,7 @@ describe('The connections to PostgreSQL', () => {
     expect(shown('event')).to.deep.equal(['store-write-failed', 'store-write-recovered'])
   })
 
-  it('tries one write at a time while writes wait, whatever fails meanwhile', async () => {
+  it('tries one write at a time while the database accepts no writes', async () => {
     const planned: (() => void)[] = []
     const { query, fault, probe } = await connect({
       ...systemClock,
@@ -112,7 +112,7 @@ describe('The connections to PostgreSQL', () => {
     expect(await count('try_to_store')).to.equal(1)
   })
 
-  it('leaves connections to readers while writes wait, and all of them otherwise', async () => {
+  it('waiting writes leave two connections to reads; waiting reads use all six', async () => {
     const { query, read } = await connect()
     const unlock = await lockClock()
     const writes = Array.from({ length: 20 }, () => query('UPDATE clock SET per_station = per_station'))
@@ -128,13 +128,13 @@ describe('The connections to PostgreSQL', () => {
     await reads
   })
 
-  it("a single caller's connection shows the limit at which the server cancels it", async () => {
+  it("the server cancels a long statement on a caller's own connection after 10 min", async () => {
     const { onOwnConnection } = await connect()
     const [limit] = await onOwnConnection(({ query }) => query("SELECT current_setting('statement_timeout') AS most"))
     expect(limit).to.deep.equal({ most: '10min' })
   })
 
-  it('are asked for a sign of life after 10 s without one', async function () {
+  it('PostgreSQL connections send keepalives after 10 s of silence', async function () {
     if (process.platform !== 'linux') {
       console.log('      left out: only the tables of Linux show the timers of connections')
       this.skip()
@@ -150,14 +150,14 @@ describe('The connections to PostgreSQL', () => {
     })
   })
 
-  it('call it no fault of the database when a statement is at fault', async () => {
+  it('a faulty statement does not count as a fault of the database', async () => {
     const { query, fault } = await connect()
     expect((await rejection(query('SELECT 1 / 0'))).code).to.equal('store_fault')
     expect((await rejection(query('SELECT $1::text', ['\0']))).code).to.equal('store_fault')
     expect(fault()).to.equal(undefined)
   })
 
-  it('hear of notifications, and after a cut that they may have missed some', async () => {
+  it('notifies listeners of each NOTIFY, and after any reconnect of the listener', async () => {
     const { relay, address } = await database.relayed()
     const postgres = await connect(HASTY, address)
     let heard = 0
@@ -182,7 +182,7 @@ describe('The connections to PostgreSQL', () => {
     await times(4)
   })
 
-  it('close ends all waiting statements, even if the database hangs, and works twice', async () => {
+  it('close ends all waiting statements even if the database hangs, and is idempotent', async () => {
     const postgres = await connect()
     postgres.listen('anything', () => undefined)
     const hanging = rejection(postgres.query('SELECT pg_sleep(60)'))

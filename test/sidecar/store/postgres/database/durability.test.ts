@@ -6,7 +6,7 @@ import { recordedLog } from '../../../../support/recorded-log.ts'
 import { until } from '../../../../support/until.ts'
 import { ownDatabase } from '../shared-server.ts'
 
-describe('The warning of a database that may lose messages', () => {
+describe('The warning of a PostgreSQL that may lose messages', () => {
   const database = ownDatabase()
   const { log, lines } = recordedLog()
 
@@ -28,12 +28,12 @@ describe('The warning of a database that may lose messages', () => {
     return () => socket.destroy()
   }
 
-  it('is not given where there is no standby', async () => {
+  it('does not warn of message loss if PostgreSQL has no standby', async () => {
     await warnOfLoss(await database.connect(), log)
     expect(lines).to.deep.equal([])
   })
 
-  it('is given to any role where no standby has what is confirmed', async () => {
+  it('warns any database role if all standbys are asynchronous', async () => {
     const end = await standby()
     await database.run('CREATE ROLE ordinary LOGIN')
     const ordinary = database.address.replace('mesh@', 'ordinary@')

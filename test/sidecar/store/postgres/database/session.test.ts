@@ -4,7 +4,7 @@ import { setUpSession } from '../../../../../sidecar/store/postgres/database/ses
 import { rejection } from '../../sqlite/temporary-stores.ts'
 import { ownDatabase } from '../shared-server.ts'
 
-describe('A session that is set up', () => {
+describe('The set-up of a PostgreSQL session', () => {
   const database = ownDatabase()
 
   async function connect(): Promise<pg.Client> {
@@ -21,7 +21,7 @@ describe('A session that is set up', () => {
     return Object.assign(new pg.Client(database.address), { query })
   }
 
-  it('has what it was given, before there is a schema and afterwards', async () => {
+  it('a session has its settings before the schema exists and afterwards', async () => {
     const client = await connect()
     for (const schema of ['', 'mesh_companion']) {
       await setUpSession(client, { jit: 'off', statement_timeout: 12_000 })
@@ -39,7 +39,7 @@ describe('A session that is set up', () => {
     expect(error.remedy).to.include('pool_mode = session')
   })
 
-  it('is refused if another user drops the schema again', async () => {
+  it('refuses a pooled connection if its pooler resets the search path', async () => {
     const client = await connect()
     const query = async (text: string) => {
       const answer = await client.query(text)

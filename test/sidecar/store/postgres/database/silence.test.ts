@@ -11,7 +11,7 @@ import { ownDatabase, WAITING } from '../shared-server.ts'
 
 const MINUTE_MS = 60_000
 
-describe('A PostgreSQL server that falls silent in the middle of a session', () => {
+describe('A PostgreSQL server that stops answering', () => {
   const database = ownDatabase()
   const { log, shown } = recordedLog()
   let relay: TcpRelay
@@ -39,7 +39,7 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
 
   const connect = () => database.connect(clock, log, address)
 
-  it('is given up on after a minute, or ten where a statement may take long', async () => {
+  it('fails a statement after a minute without an answer, or ten for long statements', async () => {
     const { onOwnConnection } = await connect()
     for (const [answerMs, beforeMs] of [
       [undefined, 0],
@@ -60,7 +60,7 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
     }
   })
 
-  it('does not have the end of the session wait for its good-bye', async () => {
+  it('a session ends without waiting for a silent server', async () => {
     const { onOwnConnection } = await connect()
     const done = await onOwnConnection(async ({ query }) => {
       await query('SELECT 1')
@@ -70,7 +70,7 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
     expect(done).to.equal('done')
   })
 
-  it('has the start say so, and begin anew', async () => {
+  it('a start reports a silent server, reconnects and succeeds', async () => {
     const unlock = await database.hold(`SELECT pg_advisory_lock(${0x6d637363})`)
     const opening = openPostgresStore({ ...SETTINGS, ...database.at(address) }, clock, log)
     await database.waiting(1)
@@ -84,7 +84,7 @@ describe('A PostgreSQL server that falls silent in the middle of a session', () 
   })
 
   // Shows: sidecar P1.17.
-  it('is listened to on another connection where it did not answer LISTEN', async () => {
+  it('listens on a new connection if the server did not answer LISTEN', async () => {
     const server = Number(new URL(database.address).port)
     let listens = 0
     const proxy = createServer((client) => {

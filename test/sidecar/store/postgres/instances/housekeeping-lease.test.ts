@@ -6,11 +6,11 @@ import { until } from '../../../../support/until.ts'
 import { rejection } from '../../sqlite/temporary-stores.ts'
 import { postgresStores } from '../postgres-stores.ts'
 
-describe('The work under a lease', () => {
+describe('Work under a lease', () => {
   const stores = postgresStores()
 
   // Shows: sidecar P1.6.
-  it('housekeeping is done by one instance at a time, and by no other in the same hour', async () => {
+  it('only one instance at a time does the housekeeping, at most once an hour', async () => {
     const [first, second] = [await stores.open({ instance: 'one' }), await stores.open({ instance: 'other' })]
     const events = new EventEmitter()
     const begun = once(events, 'begun')
@@ -41,7 +41,7 @@ describe('The work under a lease', () => {
     expect(times).to.equal(1)
   })
 
-  it('is not begun where the lease cannot be asked for, and says so', async () => {
+  it('does no housekeeping if the lease cannot be requested', async () => {
     const store = await stores.open()
     await store.close()
     let times = 0

@@ -11,13 +11,13 @@ describe('Several instances on one PostgreSQL', () => {
   const stores = postgresStores()
   const open = (instance: string) => stores.open({ instance })
   const held = async (store: Store, ...names: string[]) => [...(await store.leases.hold(names))].sort()
-  it('are gone from the list when they are closed', async () => {
+  it('a closed instance is no longer listed', async () => {
     const [a, b] = [await open('a'), await open('b')]
     await a.close()
     expect((await b.instances.list()).map(({ name }) => name)).to.deep.equal(['b'])
   })
 
-  it('do not take the leases of an earlier life of their name for theirs', async () => {
+  it('an instance does not inherit the leases of an earlier one with its name', async () => {
     const a = await open('a')
     await held(a, 'listener/0')
     await stores.run("UPDATE instance SET owner = ''; UPDATE lease SET owner = 'a life before'")
@@ -25,7 +25,7 @@ describe('Several instances on one PostgreSQL', () => {
     expect(await held(repeated, 'listener/0')).to.deep.equal([])
   })
 
-  it('see what each says of itself', async () => {
+  it("instances see each other's notes", async () => {
     const [a, b] = [await open('a'), await open('b')]
     a.instances.publishNote('{"calls":["N0CALL"]}')
     await stores.clock.advance(1000)
@@ -37,7 +37,7 @@ describe('Several instances on one PostgreSQL', () => {
     })
   })
 
-  it('reports that another instance took the name in a standstill, until it is free', async () => {
+  it('an instance reports that another one took its name, until the name is free', async () => {
     const a = await open('a')
     const takenName = async () => {
       await stores.clock.advance(1000)
@@ -55,8 +55,8 @@ describe('Several instances on one PostgreSQL', () => {
     await until('the name to be free', async () => (await takenName()) === undefined)
   })
 
-  describe('keep house', () => {
-    it('counts the time in which any instance was present, without gaps of two hours', async () => {
+  describe('The housekeeping of several instances', () => {
+    it('housekeeping counts uptime of any instance, until a gap of two hours', async () => {
       const start = stores.now()
       const a = await open('a')
       expect(await a.housekeeping.presentSince?.()).to.equal(start)
@@ -69,7 +69,7 @@ describe('Several instances on one PostgreSQL', () => {
       expect(await (await open('a')).housekeeping.presentSince?.()).to.equal(stores.now())
     })
 
-    it('takes away rows of missing stations, and data that no one needs any more', async () => {
+    it('housekeeping deletes rows of missing stations, and expired data', async () => {
       const a = await open('a')
       await register(a, 'N0CALL')
       await a.history.append([message('kept')], true)

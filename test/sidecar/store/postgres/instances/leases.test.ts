@@ -3,7 +3,7 @@ import { LEASE_MS } from '../../../../../sidecar/messages/leases.ts'
 import type { Store } from '../../../../../sidecar/messages/store.ts'
 import { postgresStores } from '../postgres-stores.ts'
 
-describe('Leases in PostgreSQL, which several instances want', () => {
+describe('The leases of several instances on PostgreSQL', () => {
   const stores = postgresStores()
   const open = (instance: string) => stores.open({ instance })
   const held = async (store: Store, ...names: string[]) => [...(await store.leases.hold(names))].sort()
@@ -16,7 +16,7 @@ describe('Leases in PostgreSQL, which several instances want', () => {
     }
   }
 
-  it('one instance at a time holds a lease, and others see which', async () => {
+  it('one instance at a time holds a lease, and the others see which', async () => {
     const [a, b] = [await open('a'), await open('b')]
     expect(await held(a, 'listener/0', 'call/N0CALL')).to.deep.equal(['call/N0CALL', 'listener/0'])
     expect(await held(b, 'listener/0', 'listener/1')).to.deep.equal(['listener/1'])
@@ -27,7 +27,7 @@ describe('Leases in PostgreSQL, which several instances want', () => {
     ])
   })
 
-  it('have one holder each, however many ask at the same moment', async () => {
+  it('each lease has one holder, even if many instances request it at once', async () => {
     const all = await Promise.all(['a', 'b', 'c', 'd'].map(open))
     const names = Array.from({ length: 42 }, (_, index) => `call/N0CALL-${index + 16}`)
     const granted = await Promise.all(
@@ -38,7 +38,7 @@ describe('Leases in PostgreSQL, which several instances want', () => {
     expect(new Set(granted.flat()).size).to.equal(names.length)
   })
 
-  it('a lapsed lease goes to an instance that was in touch for a whole lease time', async () => {
+  it('an expired lease goes to an instance that waited in touch for its full time', async () => {
     const [a, b, c] = [await open('a'), await open('b'), await open('c')]
     await b.leases.list()
     await held(a, 'listener/0')
@@ -49,7 +49,7 @@ describe('Leases in PostgreSQL, which several instances want', () => {
     expect(await held(b, 'listener/0')).to.deep.equal(['listener/0'])
   })
 
-  it('are found by their holder when the database was away for longer than they last', async () => {
+  it('a holder keeps its lease after a longer outage of the database', async () => {
     const [a, b] = [await open('a'), await open('b')]
     await passInTouch(LEASE_MS, a, b)
     await held(a, 'listener/0')
@@ -61,7 +61,7 @@ describe('Leases in PostgreSQL, which several instances want', () => {
     expect(await held(b, 'listener/0')).to.deep.equal([])
   })
 
-  it('go to others at once when they are released, or their holder ends', async () => {
+  it('a lease is free at once when its holder releases it or ends', async () => {
     const [a, b] = [await open('a'), await open('b')]
     await held(a, 'listener/0', 'listener/1')
     await a.leases.release(['listener/0'])

@@ -16,7 +16,7 @@ const kinds = (outcomes: readonly AppendOutcome[]) => outcomes.map(({ kind }) =>
 const numbered = (from: number, count: number, changes: Partial<ReceivedMessage> = {}) =>
   Array.from({ length: count }, (_, index) => message(`text ${from + index}`, { seqId: '', ...changes }))
 
-describe('What an instance stores in PostgreSQL', () => {
+describe('The messages that an instance stores in PostgreSQL', () => {
   const stores = postgresStores()
   let database: Postgres
   beforeEach(async () => {
@@ -44,7 +44,7 @@ describe('What an instance stores in PostgreSQL', () => {
     },
   }
 
-  it('exactly one of two instances that hear a message acknowledges it', async () => {
+  it('exactly one of two instances that receive a message acknowledges it', async () => {
     const second = await another()
     const first = instance()
     for (let round = 0; round < 30; round += 1) {
@@ -64,7 +64,7 @@ describe('What an instance stores in PostgreSQL', () => {
     }
   })
 
-  it('makes the places of a ring with its first message, in a batch as well as alone', async () => {
+  it('creates all slots of a ring with its first message', async () => {
     const places = () =>
       database.query('SELECT station, count(*)::int AS places FROM ring GROUP BY station ORDER BY station')
     expect(await places()).to.deep.equal([])
@@ -79,7 +79,7 @@ describe('What an instance stores in PostgreSQL', () => {
     expect(texts(await held('W1AW'))).to.deep.equal(['text 0', 'text 1'])
   })
 
-  it('stores up to 1,000 messages that arrived meanwhile in one statement', async () => {
+  it('stores up to 1,000 waiting messages in one statement', async () => {
     const sizes: number[] = []
     const counted: Queries = {
       query<Row>(text: string, values: readonly SqlValue[] = []) {
@@ -97,7 +97,7 @@ describe('What an instance stores in PostgreSQL', () => {
     expect(sizes).to.deep.equal([2, 900, 900])
   })
 
-  it('stores a message once if the answer to its statement is lost', async () => {
+  it('stores a message once even if the answer to its statement is lost', async () => {
     let losses = 3
     const lossy: Queries = {
       async query<Row>(text: string, values?: readonly SqlValue[]) {
@@ -117,7 +117,7 @@ describe('What an instance stores in PostgreSQL', () => {
     expect(kinds(await append([message('a', { seqId: '' })], false))).to.deep.equal(['stored'])
   })
 
-  it('is tried for a minute while the database is away, and then rejected', async () => {
+  it('retries to store a message for a minute while the database is away', async () => {
     let tries = 0
     const away: Queries = {
       async query() {
@@ -134,7 +134,7 @@ describe('What an instance stores in PostgreSQL', () => {
     expect([tries, retries]).to.deep.equal([601, 600])
   })
 
-  it('is not held back by a call beside it that the database refuses', async () => {
+  it('a call that the database refuses does not fail the calls beside it', async () => {
     const { append, told: notified } = instance()
     const good = append([message('a')], false)
     await Promise.resolve()

@@ -33,7 +33,7 @@ describe('The cursors of several instances', () => {
   const oneRow = async (text: string) => Number(Object.values((await stores.run(text))[0] ?? {})[0])
   const written = () => oneRow('SELECT newest_cursor FROM device')
 
-  it('go by what the phone brought to any of them, once that is written down', async () => {
+  it('each instance sees a cursor sent to another one once it is written', async () => {
     expect(await firstStore.cursors.stampFor(KEY, PHONE, first)).to.equal(first)
     expect(await remote.cursors.stampFor(KEY, PHONE)).to.be.below(first)
     await stores.clock.advance(WRITTEN_AFTER_MS)
@@ -41,7 +41,7 @@ describe('The cursors of several instances', () => {
     expect(await remote.cursors.stampFor(KEY, PHONE)).to.equal(first)
   })
 
-  it('are never replaced by older ones', async () => {
+  it('an older cursor never replaces a newer one, from any instance', async () => {
     await firstStore.cursors.stampFor(KEY, PHONE, first)
     await remote.cursors.stampFor(KEY, PHONE, second)
     await remote.close()
@@ -49,7 +49,7 @@ describe('The cursors of several instances', () => {
     expect(await written()).to.equal(second)
   })
 
-  it('are written down later where the database does not take them', async () => {
+  it('retries to write a cursor that the database refused', async () => {
     await firstStore.cursors.stampFor(KEY, PHONE, first)
     await stores.run(REFUSE)
     await stores.clock.advance(WRITTEN_AFTER_MS)

@@ -9,9 +9,9 @@ import { postgresStores } from '../postgres-stores.ts'
 const RUNS = 4
 
 describe('The history in PostgreSQL', () => {
-  describe('is one that', () => historyContract(postgresStores()))
-  describe('knows duplicates, and', () => duplicatesContract(postgresStores(), RUNS))
-  describe('knows acks, which', () => acksContract(postgresStores()))
-  describe('has a server time, which', () => serverTimeContract(postgresStores()))
-  describe('has cursors: the server time', () => cursorsContract(postgresStores(), { runs: RUNS, instances: 2 }))
+  describe('The history', () => historyContract(postgresStores()))
+  describe('The duplicates in the history', () => duplicatesContract(postgresStores(), RUNS))
+  describe('The acks of the store', () => acksContract(postgresStores()))
+  describe('The stamps of the store', () => serverTimeContract(postgresStores()))
+  describe('The cursors of the store', () => cursorsContract(postgresStores(), { runs: RUNS, instances: 2 }))
 })

@@ -75,7 +75,7 @@ function holdingConnection(
   }
 }
 
-describe('The order of what several instances store', () => {
+describe('The order of messages that several instances store', () => {
   const suiteDatabase = ownDatabase()
   let plays = 0
   let killed = 0
@@ -165,7 +165,7 @@ describe('The order of what several instances store', () => {
     }
   }
 
-  it('gives each reader each message once and in order, even if writers are killed', async function () {
+  it('each reader gets each message once and in order, even if writers are killed', async function () {
     this.timeout(600_000)
     const database = await suiteDatabase.tables(PER_STATION)
     await fc.assert(

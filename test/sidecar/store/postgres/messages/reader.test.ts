@@ -9,10 +9,10 @@ import { APPENDS, registerIn } from './message-tables.ts'
 
 const PER_STATION = 5
 
-describe('Syncs that are read through', () => {
+describe('The batching of syncs', () => {
   const suiteDatabase = ownDatabase()
 
-  it('share statements of 32 at most, two of them at a time, and each gets its own', async () => {
+  it('reads up to 32 syncs in one statement, with at most two statements at a time', async () => {
     const database = await suiteDatabase.tables(PER_STATION)
     const keys = Array.from({ length: 20 }, (_, index) => `S${index}`)
     await registerIn(database, ...keys)
@@ -44,7 +44,7 @@ describe('Syncs that are read through', () => {
   })
 
   // Shows: sidecar P1.14.
-  it('change the lineage after a restore to an older state or a new timeline', async () => {
+  it('the lineage changes after a restore to an older state, or a new timeline', async () => {
     const database = await suiteDatabase.tables(PER_STATION)
     await registerIn(database, 'S1')
     let timeline = 1
@@ -60,7 +60,7 @@ describe('Syncs that are read through', () => {
     expect(await lineage()).to.not.equal(restored)
   })
 
-  it('are refused, each of them, while the database is away', async () => {
+  it('rejects each waiting sync while the database is away', async () => {
     const away: Queries = { query: () => Promise.reject(new Error('It is away.')) }
     const { read } = openReader(away)
     const refused = await Promise.all([rejection(read('S1', '', 0)), rejection(read('S2', '', 0))])

@@ -3,7 +3,7 @@ import type { Store } from '../../../../../sidecar/messages/store.ts'
 import { newer, register } from '../../sqlite/temporary-stores.ts'
 import { postgresStores } from '../postgres-stores.ts'
 
-describe('While all writes to PostgreSQL wait', () => {
+describe('PostgreSQL while all writes wait', () => {
   const stores = postgresStores()
   let store: Store
 
@@ -19,7 +19,7 @@ describe('While all writes to PostgreSQL wait', () => {
     await stores.waiting(4)
   })
 
-  it('phones sync, avatars are sent, and instances see each other', async () => {
+  it('phones sync and get avatars while all writes to PostgreSQL wait for a lock', async () => {
     expect((await newer(store, 'N0CALL')).messages).to.deep.equal([])
     expect(await store.cursors.stampFor('N0CALL', '')).to.be.above(0)
     expect(await store.stamps.issue()).to.be.above(0)

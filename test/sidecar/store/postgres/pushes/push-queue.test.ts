@@ -17,7 +17,7 @@ const MINUTE = 60_000
 describe('The push queue in PostgreSQL', () => {
   pushQueueContract(postgresStores(), { leasesEnd: true, runs: 5 })
 
-  describe('when the database goes by another clock', () => {
+  describe("The push queue after a step of the database's clock", () => {
     const stores = postgresStores()
     let store: Store
     beforeEach(async () => {
@@ -32,7 +32,7 @@ describe('The push queue in PostgreSQL', () => {
     const step = (ms: number) => stores.clock.set(stores.clock.now() + ms)
     const windowEnds = () => step(SETTINGS.push.coalesceMs)
 
-    it('notifies at once of what was due if the new clock is far behind', async () => {
+    it("pushes that were due stay due at once if the database's clock goes far back", async () => {
       await receive('W1AW', 'one')
       await receive('K1AB', 'two')
       step(-21 * MINUTE)
@@ -40,7 +40,7 @@ describe('The push queue in PostgreSQL', () => {
       expect(await claimed()).to.deep.equal([])
     })
 
-    it('notifies at the end of the window after a smaller step of the clock', async () => {
+    it('a push waits until the end of its window after a small step back of the clock', async () => {
       await receive('W1AW', 'one')
       await receive('K1AB', 'two')
       step(-10 * MINUTE)
@@ -50,7 +50,7 @@ describe('The push queue in PostgreSQL', () => {
       expect(claims.map(({ station, unpushed }) => [station, unpushed.count])).to.deep.equal([['W1AW', 2]])
     })
 
-    it('brings forward nothing that was put off, nor for longer than any plan does', async () => {
+    it('a retry keeps its delay, even the longest, after a small step of the clock', async () => {
       await receive('W1AW', 'one')
       windowEnds()
       const [tried] = await claim()
@@ -71,7 +71,7 @@ describe('The push queue in PostgreSQL', () => {
 
   const suiteDatabase = ownDatabase()
 
-  it('settles what a phone was told of once a database that was away is back', async () => {
+  it('records a settled push once the database is back from an outage', async () => {
     const database = await suiteDatabase.tables(1)
     await registerIn(database, 'W1AW')
     const parts = { coalesceMs: 0, clock: systemClock }

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { openPushTimers } from '../../../../../sidecar/store/postgres/pushes/push-timers.ts'
 import { FakeClock } from '../../../../support/fake-clock.ts'
 
-describe('The timers of pushes that instances share', () => {
+describe('The push timers of an instance', () => {
   let clock: FakeClock
   let timers: ReturnType<typeof openPushTimers>
   let rung: number[]
@@ -13,13 +13,13 @@ describe('The timers of pushes that instances share', () => {
   })
   const listen = () => timers.onRing(() => rung.push(clock.elapsed()))
 
-  it('ring at once for a listener, and each second for what others left', async () => {
+  it('the push timer fires at once for a new listener, then each second', async () => {
     listen()
     await clock.advance(3000)
     expect(rung).to.deep.equal([0, 1000, 2000, 3000])
   })
 
-  it('ring once for all that is due within a twentieth of a second, never before it is', async () => {
+  it('the push timer fires once for pushes due within 50 ms, and never early', async () => {
     listen()
     await clock.advance(10)
     for (let delay = 0; delay < 100; delay += 1) timers.ring(500 + delay)
@@ -27,7 +27,7 @@ describe('The timers of pushes that instances share', () => {
     expect(rung).to.deep.equal([0, 550, 600, 650])
   })
 
-  it('has no timers while there is no listener, and once it is closed', async () => {
+  it('no push timer runs without a listener, or after close', async () => {
     await clock.advance(5000)
     expect(clock.pending).to.equal(0)
     listen()

@@ -16,10 +16,10 @@ const LATER = `
   CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
     $$ SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${PUSH_LEASE_MS} $$`
 
-describe('Workers that claim pushes from one table', () => {
+describe('Push workers on one table', () => {
   const suiteDatabase = ownDatabase()
 
-  it('each lease gives a station to one worker, and none is lost if workers are killed', async () => {
+  it('one worker at a time claims a station, and a killed worker loses none', async () => {
     const database = await suiteDatabase.tables(1)
     await registerIn(database, ...STATIONS)
     const { append } = openAppends({ ...APPENDS, coalesceMs: 0, database })

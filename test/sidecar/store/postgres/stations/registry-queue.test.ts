@@ -24,7 +24,7 @@ describe('The queue of registry writes', () => {
     return { clock, statements, ...queue, registers: (key: string) => queue.register(registration(key)) }
   }
 
-  it('registers different stations that come at once in one statement', async () => {
+  it('registers several simultaneous stations in one statement', async () => {
     const { registers, statements } = opened()
     await Promise.all(['A1A', 'B1B', 'C1C'].map(registers))
     expect(statements).to.deep.equal(['A1A,B1B,C1C'])
@@ -55,7 +55,7 @@ describe('The queue of registry writes', () => {
     expect(refused).to.have.nested.property('reason.code', 'store_fault')
   })
 
-  it('continues after a write that failed', async () => {
+  it('runs the next write after one that failed', async () => {
     const { write } = opened()
     const failed = write(() => Promise.reject(new StoreError('disk_full')))
     expect((await rejection(failed)).code).to.equal('disk_full')

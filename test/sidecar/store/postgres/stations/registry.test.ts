@@ -42,7 +42,7 @@ describe('The registry of several instances', () => {
   const oneRow = async (text: string) => (await suiteDatabase.run(text))[0]
   const register = (registry: Registry, key: string, changes = {}) => registry.register(registration(key, changes))
 
-  it('finds a station of another instance at once, and none once it is removed', async () => {
+  it('finds a station of another instance at once, until it is removed', async () => {
     const [a, b] = [await open(), await open({ listen: DEAF })]
     await register(a, 'N0CALL')
     expect(b.get('N0CALL')).to.equal(undefined)
@@ -69,7 +69,7 @@ describe('The registry of several instances', () => {
     expect(b.countDevices()).to.deep.equal({ android: 1, ios: 0, webpush: 0 })
   })
 
-  it('sees and counts by platform the devices that other instances add and remove', async () => {
+  it('sees the devices that other instances add and remove, counted by platform', async () => {
     const [a, b] = [await open(), await open()]
     const devices = () => b.get('N0CALL')?.devices ?? []
     const ids = () =>
@@ -273,10 +273,10 @@ describe('The registry of several instances', () => {
   })
 
   for (const [name, happens] of [
-    ['unseen changes were pruned', 'last = last + 1, changes_since = last + 1'],
-    ['the database is older', 'last = last - 1000'],
+    ['changes were pruned', 'last = last + 1, changes_since = last + 1'],
+    ['the database went back', 'last = last - 1000'],
   ] as const)
-    it(`polls each second without notifications, and rereads all if ${name}`, async () => {
+    it(`polls each second without NOTIFY, and rereads all if ${name}`, async () => {
       const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
       await register(a, 'N0CALL')
       await until(b, () => b.size === 1)

@@ -14,7 +14,7 @@ const record = (pushToken: string, lastSeenAt = 1): StationRecord => ({
   updatedAt: null,
 })
 
-describe('The copy of the registry', () => {
+describe('The copy of the registry in an instance', () => {
   let copy: StationCopy
   beforeEach(() => {
     copy = new StationCopy(createLog('silent'))
@@ -23,7 +23,7 @@ describe('The copy of the registry', () => {
 
   const token = () => copy.get('N0CALL')?.devices[0]?.pushToken
 
-  it('takes nothing back that newer answers said', () => {
+  it('an older answer of the database does not replace a newer one', () => {
     copy.take(['N0CALL', record('twelve')], 12)
     copy.take(['N0CALL', record('eleven')], 11)
     expect(token()).to.equal('twelve')
@@ -36,7 +36,7 @@ describe('The copy of the registry', () => {
     expect(copy.countDevices().android).to.equal(0)
   })
 
-  it('keeps a heartbeat that only memory has, until another instance writes one', () => {
+  it('keeps a heartbeat that is only in memory until another instance writes one', () => {
     copy.take(['N0CALL', record('a', 100)], 11)
     copy.touch('N0CALL', '', 150)
     copy.follow([['N0CALL', record('b', 100)]], 12)
@@ -45,7 +45,7 @@ describe('The copy of the registry', () => {
     expect(copy.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(140)
   })
 
-  it('believes a database that has gone back', () => {
+  it('replaces the copy with the state of a database that went back', () => {
     copy.take(['N0CALL', record('twelve')], 12)
     copy.replace([record('five')], 5)
     expect(token()).to.equal('five')

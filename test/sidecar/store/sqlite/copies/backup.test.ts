@@ -17,7 +17,7 @@ describe('A backup', () => {
     }
   }
 
-  it('is a database with all that was stored when it began, for the owner only', async () => {
+  it('a backup holds all that was stored when it began, and only its owner can read it', async () => {
     const store = await stores.openWith('N0CALL')
     await append(store, 'one', message('two', { seqId: '2' }))
     const bytes = await store.backUp(stores.path('backup.sqlite'), running)
@@ -28,7 +28,7 @@ describe('A backup', () => {
   })
 
   // Shows: sidecar O1.13.
-  it('copies in slices while messages are stored, and is still complete', async () => {
+  it('a backup stays complete while the store writes messages between its slices', async () => {
     const settings = { ...SETTINGS, history: { ...SETTINGS.history, perStation: 10_000 } }
     const store = await stores.open(settings)
     const stations = Array.from({ length: 50 }, (_, index) => `N${index}CALL`)
@@ -49,7 +49,7 @@ describe('A backup', () => {
     expect(stored.filter((text) => text === filler)).to.have.length(100)
   })
 
-  it('appears under its name only when complete, and leaves nothing if stopped', async () => {
+  it('a backup gets its name only when complete; a stopped one leaves no file', async () => {
     const store = await stores.openWith('N0CALL')
     const stopping = new AbortController()
     stopping.abort()
@@ -62,7 +62,7 @@ describe('A backup', () => {
     ])
   })
 
-  it('rejects where the folder is none, and the store goes on', async () => {
+  it('a backup to a path that is not a folder fails, and the store keeps running', async () => {
     const store = await stores.openWith('N0CALL')
     await writeFile(stores.path('file'), '')
     expect((await rejection(store.backUp(stores.path('file/backup.sqlite'), running))).code).to.be.a('string')

@@ -36,7 +36,7 @@ describe('A restore', () => {
   const afterwards = (cursor: number, path?: string) => messagesOf(path, cursor, 'after')
 
   // Shows: sidecar O1.15.
-  it('replaces the database by the backup, and keeps both files as they were', async () => {
+  it('restores the backup, keeping the backup and the replaced database unchanged', async () => {
     await storeAndBackup()
     const bytesBefore = await readFile(backup())
     const { kept: keptPath, stations, messages } = await restore()
@@ -51,14 +51,14 @@ describe('A restore', () => {
   })
 
   // Shows: sidecar O1.16.
-  it('leaves no cursor ahead of what comes: stamps go on above all that were issued', async () => {
+  it('stamps after a restore are newer than all that were issued before', async () => {
     const cursor = await storeAndBackup()
     await restore()
     expect(await afterwards(cursor)).to.deep.equal(['after'])
   })
 
   // Shows: sidecar O1.16.
-  it('shows phones new messages even if the clock was set back since', async () => {
+  it('shows phones new messages after a restore even if the clock was set back', async () => {
     const store = await stores.openWith('N0CALL')
     await store.backUp(backup(), running)
     stores.clock.set(Date.UTC(2030, 0, 1))
@@ -84,7 +84,7 @@ describe('A restore', () => {
   })
 
   // Shows: sidecar O1.15.
-  it('refuses while a sidecar has the database open, and changes nothing', async () => {
+  it('refuses to restore while a sidecar has the database open, and changes nothing', async () => {
     await storeAndBackup()
     const store = await stores.open()
     expect((await rejection(restore())).code).to.equal('database_locked')
@@ -93,7 +93,7 @@ describe('A restore', () => {
     expect(await messagesOf()).to.deep.equal(['kept', 'later', 'still there'])
   })
 
-  it('takes what is only in the log of the former database along, as after a crash', async () => {
+  it('keeps messages that are only in the write-ahead log of the replaced database', async () => {
     const store = await stores.openWith('N0CALL')
     await store.backUp(backup(), running)
     await append(store, 'in the log')
@@ -118,7 +118,7 @@ describe('A restore', () => {
     expect(beside.filter((name) => /^gone\.sqlite\.before-restore-\w+-wal$/.test(name))).to.have.length(1)
   })
 
-  it('replaces what a link leads to, and not the link', async () => {
+  it('a restore to a symbolic link replaces its target, not the link', async () => {
     await storeAndBackup()
     await symlink(stores.path(), stores.path('link.sqlite'))
     const { kept: keptPath } = await restoreDatabase(backup(), stores.path('link.sqlite'), stores.clock.now())
@@ -141,7 +141,7 @@ describe('A restore', () => {
   const isRoot = process.getuid?.() === 0
   const asRoot = isRoot ? it : it.skip
   const unless = isRoot ? '' : ' (skipped: only root may give files away)'
-  asRoot(`leaves the database to the user that it belonged to, or whose folder it is in${unless}`, async () => {
+  asRoot(`a restored database has the owner of the old one, or else of its folder${unless}`, async () => {
     await storeAndBackup()
     const owners = async (name: string) => {
       const { uid, gid } = await stat(stores.path(name))
@@ -161,7 +161,7 @@ describe('A restore', () => {
     }
   })
 
-  describe('refuses, and leaves everything as it was,', () => {
+  describe('A restore that is refused', () => {
     const fileMadeBy = async (make: (path: string) => Promise<unknown>) => {
       await copyFile(backup(), stores.path('copy'))
       await make(stores.path('copy'))
@@ -176,7 +176,7 @@ describe('A restore', () => {
     ]
     for (const [caseName, code, make] of sources) {
       // Shows: sidecar O1.15.
-      it(caseName, async () => {
+      it(`refuses to restore ${caseName}, and changes nothing`, async () => {
         await storeAndBackup()
         const error = await rejection(restore(await make()))
         expect(error.code).to.equal(code)
@@ -187,7 +187,7 @@ describe('A restore', () => {
       })
     }
 
-    it('a place where the database of something else is', async () => {
+    it('refuses to replace the database of another program', async () => {
       await storeAndBackup()
       const cookies = stores.path('cookies.sqlite')
       await foreign(cookies)
@@ -198,7 +198,7 @@ describe('A restore', () => {
       await second.close()
     })
 
-    it('a database in memory', async () => {
+    it('refuses to restore into a database in memory', async () => {
       await storeAndBackup()
       expect((await rejection(restoreDatabase(backup(), ':memory:', 0))).message).to.include('in memory')
     })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { type Connection, connect } from '../../../../../sidecar/store/sqlite/database/connection.ts'
 import { rejection, temporaryStores } from '../temporary-stores.ts'
 
-describe('A connection', () => {
+describe('A SQLite connection', () => {
   const stores = temporaryStores()
   let connection: Connection
   beforeEach(async () => {
@@ -10,7 +10,7 @@ describe('A connection', () => {
   })
   afterEach(() => connection.close())
 
-  it('tries a statement again that could not be prepared', async () => {
+  it('prepares a statement again after it failed once', async () => {
     const count = 'SELECT count(*) AS count FROM later'
     expect((await rejection(connection.all(count))).message).to.include('no such table')
     await connection.exec('CREATE TABLE later (x)')

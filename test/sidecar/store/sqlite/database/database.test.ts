@@ -47,7 +47,7 @@ describe('Group commit', () => {
     })
 
   // Shows: sidecar C8.2.
-  it('writes all that waits in one transaction, and what comes meanwhile in the next', async () => {
+  it('commits all waiting writes at once, and later ones in the next transaction', async () => {
     const first = [1, 2, 3].map((value) => database.write(insert, value))
     await new Promise((resolve) => setImmediate(resolve))
     const second = [4, 5].map((value) => database.write(insert, value))
@@ -59,7 +59,7 @@ describe('Group commit', () => {
   })
 
   // Shows: sidecar C8.3.
-  it('fails only the faulty write, and does the others of its transaction in order', async () => {
+  it('fails only the faulty write of a transaction, and commits the others in order', async () => {
     const writes = [1, 2, 2, 3].map((value) => database.write(insert, value))
     const results = await Promise.allSettled(writes)
     expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
@@ -68,7 +68,7 @@ describe('Group commit', () => {
   })
 
   // Shows: sidecar C13.17.
-  it('lets writes and other reads pass bulky reads, of which one runs at a time', async () => {
+  it('runs bulky reads one at a time, after waiting writes and other reads', async () => {
     const order: string[] = []
     const noted: Write<string, string> = {
       async run(_tx, names) {
@@ -90,7 +90,7 @@ describe('Group commit', () => {
     expect(order).to.deep.equal(['write', 'read', 'first', 'second write', 'second', 'third'])
   })
 
-  it('runs a write of one statement as its own transaction, and reads without one', async () => {
+  it('a write of one statement gets no explicit transaction, nor does a read', async () => {
     const statements: string[] = []
     const watched = through((sql, ...values) => {
       statements.push(sql.split(' ')[0] ?? '')
@@ -114,7 +114,7 @@ describe('Group commit', () => {
     expect(await numbers()).to.deep.equal([1, 2])
   })
 
-  it('writes nothing into a transaction that a rollback has left open', async () => {
+  it('never writes into a transaction that a failed rollback has left open', async () => {
     let refuses = false
     const broken = through((sql, ...values) =>
       refuses && sql === 'ROLLBACK' ? Promise.reject(new Error('disk I/O error')) : connection.all(sql, ...values),
@@ -135,7 +135,7 @@ describe('Group commit', () => {
     expect(await numbers()).to.deep.equal([1])
   })
 
-  it('touches memory after the commit, and not at all when there is none', async () => {
+  it('updates memory only after the commit, and undoes it at a rollback', async () => {
     const noted: string[] = []
     const noting: Write<number, void> = {
       async run(tx, [value]) {
@@ -150,7 +150,7 @@ describe('Group commit', () => {
     expect(noted).to.deep.equal(['committed 1', 'rolled back 1'])
   })
 
-  it('lets reads see what is committed and nothing else', async () => {
+  it('a read sees only committed rows, even while a write is in progress', async () => {
     let readMeanwhile: Promise<number[]> | undefined
     const failing: Write<number, void> = {
       async run(tx, [value]) {
@@ -164,7 +164,7 @@ describe('Group commit', () => {
     expect(await readMeanwhile).to.deep.equal([1])
   })
 
-  it('takes only so much at a time, and says when it is overloaded', async () => {
+  it('refuses writes with store_overloaded when too much data is waiting', async () => {
     const heavy: Write<number, number> = { ...insert, weight: () => 20_000 }
     const results = await Promise.allSettled([1, 2, 3].map((value) => database.write(heavy, value)))
     expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected'])
@@ -173,7 +173,7 @@ describe('Group commit', () => {
     expect(await database.write(heavy, 3)).to.equal(3)
   })
 
-  it('waits 3 seconds for a stuck disk when it is closed, then gives up what waits', async () => {
+  it('close waits 3 seconds for a stuck disk, then rejects the waiting writes', async () => {
     const disk = new EventEmitter()
     const started = once(disk, 'started')
     const stuck: Write<undefined, void> = {
@@ -200,7 +200,7 @@ describe('A store on a failing disk', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar C8.8.
-  it('rejects what no longer fits, still serves reads, and writes once there is space', async () => {
+  it('a full disk fails writes but not reads; writes succeed once there is space', async () => {
     const { store, connection } = await stores.openOverWith('N0CALL')
     await append(store, 'before')
     const [{ pages } = { pages: 0 }] = await connection.all<{ pages: number }>(
@@ -221,7 +221,7 @@ describe('A store on a failing disk', () => {
   })
 
   // Shows: sidecar C8.8.
-  it('answers syncs in order while nothing can be written, and skips no message later', async () => {
+  it('syncs go on while the disk rejects writes, and later ones skip no message', async () => {
     const { store, connection } = await stores.openOverWith('N0CALL')
     await append(store, 'before')
     const first = await newer(store, 'N0CALL')
@@ -243,16 +243,16 @@ describe('A store on a failing disk', () => {
   })
 
   for (const [caseName, code, broken, mended] of [
-    ['its file', 'database_not_writable', 'PRAGMA query_only = ON', 'PRAGMA query_only = OFF'],
+    ['a read-only file', 'database_not_writable', 'PRAGMA query_only = ON', 'PRAGMA query_only = OFF'],
     [
-      'the table of messages alone',
+      'a table that rejects messages',
       'store_fault',
       "CREATE TRIGGER no BEFORE INSERT ON message BEGIN SELECT RAISE(ABORT, 'no'); END",
       'DROP TRIGGER no',
     ],
   ] as const) {
     // Shows: sidecar O1.1.
-    it(`reports ${caseName} as unwritable, and recovers without a caller`, async () => {
+    it(`reports ${caseName} as unwritable until its own probe works`, async () => {
       const { store, connection } = await stores.openOverWith('N0CALL')
       expect(store.fault()).to.equal(undefined)
       await connection.exec(broken)
@@ -274,7 +274,7 @@ describe('A store on a failing disk', () => {
   }
 
   // Shows: sidecar C8.8.
-  it('accepts heartbeats without changes while nothing can be written', async () => {
+  it('accepts a heartbeat without changes while the disk rejects writes', async () => {
     const { store, connection } = await stores.openOverWith('N0CALL')
     await connection.exec('PRAGMA query_only = ON')
     await stores.clock.advance(6 * 3_600_000)
@@ -294,7 +294,7 @@ describe('A store on a failing disk', () => {
   })
 
   // Shows: sidecar C8.3.
-  it('fails one caller with bad data and stores the messages of the others', async () => {
+  it('bad data fails only its own caller; messages of the others are stored', async () => {
     const store = await stores.openWith('N0CALL')
     const results = await Promise.allSettled([
       append(store, 'first'),

@@ -6,7 +6,7 @@ import { type FileWatch, watchDatabaseFile } from '../../../../../sidecar/store/
 import { until } from '../../../../support/until.ts'
 import { register, temporaryStores } from '../temporary-stores.ts'
 
-describe('The watch over the file of the database', () => {
+describe('The file watch of the database', () => {
   const stores = temporaryStores()
   let store: Store
   let watch: FileWatch
@@ -36,10 +36,10 @@ describe('The watch over the file of the database', () => {
     ['is deleted', (path: string) => rm(path)],
     ['is replaced', (path: string) => copyFile(path, `${path}.copy`).then(() => rename(`${path}.copy`, path))],
     ['loses its log', (path: string) => rm(`${path}-wal`)],
-    ['goes with its folder', (path: string) => rm(dirname(path), { recursive: true })],
+    ['loses its folder', (path: string) => rm(dirname(path), { recursive: true })],
   ] as const) {
     // Shows: sidecar C13.15.
-    it(`reports within 10 s that it ${name}: logs it once, and keeps listing it`, async () => {
+    it(`reports within 10 s that the database ${name}, and logs the fault once`, async () => {
       await happens(await open())
       await tenSeconds()
       await tenSeconds()
@@ -49,7 +49,7 @@ describe('The watch over the file of the database', () => {
     })
   }
 
-  it('is content again when the very same file is back', async () => {
+  it('reports no fault any more once the same database file is back', async () => {
     const path = await open()
     await rename(path, stores.path('elsewhere.sqlite'))
     await tenSeconds()
@@ -63,7 +63,7 @@ describe('The watch over the file of the database', () => {
     expect(watch.problems()).to.deep.equal([])
   })
 
-  it('says nothing while the file grows and its log starts over, nor once it is closed', async () => {
+  it('reports nothing when the file grows, when its log restarts, or after close', async () => {
     const path = await open()
     await register(store, ...Array.from({ length: 500 }, (_, index) => `N${index}A`))
     await store.housekeeping.tidy(new AbortController().signal)
@@ -75,7 +75,7 @@ describe('The watch over the file of the database', () => {
     expect([watch.kept(), events(), stores.clock.pending]).to.deep.equal([true, [], 0])
   })
 
-  it('has nothing to watch in memory', async () => {
+  it('does not watch a database in memory', async () => {
     const { pending } = stores.clock
     await open(':memory:')
     expect([watch.kept(), watch.problems(), stores.clock.pending]).to.deep.equal([true, [], pending])

@@ -8,7 +8,7 @@ import {
 } from '../../../../../sidecar/store/sqlite/database/migrations.ts'
 import { rejection } from '../temporary-stores.ts'
 
-describe('Migrations', () => {
+describe('The migrations of the database file', () => {
   let connection: Connection
   beforeEach(async () => {
     connection = await connect(':memory:', 0)
@@ -19,7 +19,7 @@ describe('Migrations', () => {
   const second = 'ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1'
   const SCHEMA = 'SELECT name FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name'
 
-  it('create the tables of the baseline in a new file', async () => {
+  it('a new file gets the tables of the baseline', async () => {
     await migrate(connection, await demandVersion(connection))
     expect(await fileVersion(connection)).to.equal(BASELINE)
     const tables = await connection.all<{ name: string }>(SCHEMA)
@@ -27,7 +27,7 @@ describe('Migrations', () => {
   })
 
   // Shows: sidecar 22.4.
-  it('take a file of the baseline step by step to the newest version, each step once', async () => {
+  it('a file of the baseline is migrated step by step to the newest version, once', async () => {
     await migrate(connection, 0, [first])
     expect(await fileVersion(connection)).to.equal(BASELINE + 1)
     await migrate(connection, BASELINE + 1, [first, second])
@@ -37,7 +37,7 @@ describe('Migrations', () => {
   })
 
   // Shows: sidecar C8.6.
-  it('leave nothing of a step that fails, and keep the steps before it', async () => {
+  it('a failed migration step is undone, and the steps before it stay', async () => {
     const error = await rejection(migrate(connection, 0, [first, `${second}; SELECT * FROM nowhere`]))
     expect(error.message).to.include('nowhere')
     expect(await fileVersion(connection)).to.equal(BASELINE + 1)
@@ -46,7 +46,7 @@ describe('Migrations', () => {
   })
 
   // Shows: sidecar C8.5.
-  it('refuse a file from before the baseline, and name its version', async () => {
+  it('refuses a database file that is older than the baseline, naming its version', async () => {
     await migrate(connection, 0)
     for (const version of [1, BASELINE - 1]) {
       await connection.exec(`PRAGMA user_version = ${version}`)

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { expect } from 'chai'
 import { append, held, message, register, temporaryStores } from '../temporary-stores.ts'
 
-describe('The log of a database', () => {
+describe('The write-ahead log of a database', () => {
   const stores = temporaryStores()
   const backup = () => stores.path('backup.sqlite')
 
@@ -30,10 +30,10 @@ describe('The log of a database', () => {
 
   for (const [caseName, happens] of [
     ['was replaced', (path: string) => copyFile(backup(), `${path}.new`).then(() => rename(`${path}.new`, path))],
-    ['was deleted, and another one is put there', (path: string) => rm(path)],
+    ['was deleted', (path: string) => rm(path)],
   ] as const) {
     // Shows: sidecar C13.15.
-    it(`is put aside with a warning, not used for another file, if its own ${caseName}`, async () => {
+    it(`a closing store renames its log and warns if its database ${caseName}`, async () => {
       await closedAfter(happens)
       expect(events()).to.deep.equal([['warn', 'database-log-left']])
       expect((await beside()).join()).to.match(/^store\.sqlite\.gone-\w+-wal$/)
@@ -42,14 +42,14 @@ describe('The log of a database', () => {
     })
   }
 
-  it('is found where its database is known by a link', async () => {
+  it('a closing store finds its log even if it opened the database by a link', async () => {
     await (await stores.open()).close()
     await symlink(stores.path(), stores.path('link.sqlite'))
     await closedAfter(() => rm(stores.path()), stores.path('link.sqlite'))
     expect((await beside()).join()).to.match(/\.gone-/)
   })
 
-  it('brings back what was stored last, with the very same file and its own name', async () => {
+  it('a renamed log restores the newest messages once its database file is back', async () => {
     await closedAfter((path) => rename(path, stores.path('moved.sqlite')))
     const [log = ''] = await beside()
     await rename(stores.path('moved.sqlite'), stores.path())
@@ -57,7 +57,7 @@ describe('The log of a database', () => {
     expect(await found()).to.deep.equal(['in the backup', 'in the log'])
   })
 
-  it('leaves no remains of a database in place, and spares the log of another file', async () => {
+  it('close removes its own write-ahead log, and leaves that of another database', async () => {
     await closedAfter(async () => {})
     expect([await beside(), events()]).to.deep.equal([[], []])
     await closedAfter(async (path) => {

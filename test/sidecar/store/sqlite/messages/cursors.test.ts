@@ -9,13 +9,13 @@ describe('The server time of an answer', () => {
   const stores = temporaryStores()
   cursorsContract(stores, { runs: 20 })
 
-  it('is the present moment while nothing is stored', async () => {
+  it('the server time is the current time while nothing is stored', async () => {
     const store = await stores.openWith('N0CALL')
     await stores.shift(5000)
     expect(await store.cursors.stampFor('N0CALL', '')).to.equal(stores.now())
   })
 
-  it('is the cursor of the phone, of each call, while the disk takes no more writes', async () => {
+  it("the server time is the phone's cursor while the disk rejects writes", async () => {
     const { store, connection } = await stores.openOver()
     await store.stations.register(registration('N0CALL', PHONE))
     const time = await stampOf(store, 'a')
@@ -26,7 +26,7 @@ describe('The server time of an answer', () => {
     await connection.exec('PRAGMA query_only = OFF')
   })
 
-  it('is zero for an unknown device, and the cursor of a known one after many left', async () => {
+  it('the server time is 0 for an unknown device; a known one keeps its cursor', async () => {
     const store = await stores.open()
     await store.stations.register(registration('N0CALL', PHONE))
     const time = await stampOf(store, 'a')
@@ -43,7 +43,7 @@ describe('The server time of an answer', () => {
     expect(await store.cursors.stampFor('N0CALL', 'nobody')).to.equal(0)
   })
 
-  it('writes down cursors that passed a message, of remaining stations only', async () => {
+  it('writes to disk only cursors that passed a message, of remaining stations', async () => {
     const { store, connection } = await stores.openOver()
     for (const key of ['N0CALL', 'W1AW', 'K1ABC']) await store.stations.register(registration(key, PHONE))
     const times = await Promise.all(['N0CALL', 'W1AW'].map((to) => stampOf(store, message('a', { to }))))

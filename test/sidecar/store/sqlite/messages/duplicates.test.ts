@@ -5,7 +5,7 @@ import { append, kindsOf, message, register, SETTINGS, temporaryStores } from '.
 const MOST = 100_000
 const SWEPT_AT_ONCE = 1000
 
-describe('What is remembered of messages that rings have dropped', () => {
+describe('The memory of messages that ring buffers have dropped', () => {
   const stores = temporaryStores()
   const small = { history: { ...SETTINGS.history, perStation: 1 } }
 
@@ -17,7 +17,7 @@ describe('What is remembered of messages that rings have dropped', () => {
   }
 
   // Shows: sidecar C4.23.
-  it('is bounded: the oldest go, some at a time', async () => {
+  it('forgets the oldest dropped messages, some at a time, above 100,000', async () => {
     const firstLife = await stores.openOver(small)
     await register(firstLife.store, 'N0CALL')
     await firstLife.connection.exec(`
@@ -39,7 +39,7 @@ describe('What is remembered of messages that rings have dropped', () => {
     expect(Number(oldest)).to.equal(MOST + 3 * SWEPT_AT_ONCE + 4 - count)
   })
 
-  it('goes with its station', async () => {
+  it('forgets the dropped messages of a station that is removed', async () => {
     const { store, connection } = await stores.openOver(small)
     await register(store, 'N0CALL', 'W1AW')
     for (const to of ['N0CALL', 'W1AW']) await append(store, ...['a', 'b', 'c'].map((text) => message(text, { to })))

@@ -18,7 +18,7 @@ const MINUTE = 60_000
 const NEVER = new AbortController().signal
 
 describe('The history', () => historyContract(temporaryStores()))
-describe('The history of duplicates', () => duplicatesContract(temporaryStores(), 15))
+describe('The duplicates in the history', () => duplicatesContract(temporaryStores(), 15))
 
 describe('The history in SQLite', () => {
   const stores = temporaryStores()
@@ -32,7 +32,7 @@ describe('The history in SQLite', () => {
   }
 
   // Shows: sidecar C4.23.
-  it('keeps what the ring drops until no copy of it can come any more', async () => {
+  it('keeps a dropped message in the file until it can have no more duplicates', async () => {
     await openWith(1)
     const stored = async () => {
       await store.housekeeping.tidy(NEVER)
@@ -48,7 +48,7 @@ describe('The history in SQLite', () => {
     expect(await stored()).to.deep.equal(['c'])
   })
 
-  it('leaves nothing in the file behind a clock that was far ahead for a while', async () => {
+  it('deletes dropped messages that a clock far ahead has stamped in the future', async () => {
     await openWith(1)
     const now = stores.clock.now()
     stores.clock.set(now + 30 * 24 * 60 * MINUTE)
@@ -60,7 +60,7 @@ describe('The history in SQLite', () => {
     expect(await kindsOf(store, 'a')).to.deep.equal(['stored'])
   })
 
-  it('knows copies of what it dropped at the start for which rings are smaller', async () => {
+  it('recognizes duplicates of messages dropped when a start shrinks the ring', async () => {
     const sent = ['a', 'b', 'c', 'd']
     await openWith(5)
     await append(store, ...sent)
@@ -68,7 +68,7 @@ describe('The history in SQLite', () => {
     expect(new Set(await kindsOf(store, ...sent))).to.deep.equal(new Set(['duplicate']))
   })
 
-  it('agrees with a plain model in memory too, with a clock that goes back', () =>
+  it('a store in memory agrees with a plain model even if the clock is set back', () =>
     agreesWithModel(
       {
         ...stores,

@@ -6,9 +6,9 @@ import { append, copyAsAfterCrash, message, register, rejection, temporaryStores
 
 const ROOM = { android: 100, ios: 100, webpush: 100 }
 
-describe('The queue of pushes', () => pushQueueContract(temporaryStores(), { leasesEnd: false, runs: 25 }))
+describe('The push queue', () => pushQueueContract(temporaryStores(), { leasesEnd: false, runs: 25 }))
 
-describe('The queue of pushes in SQLite', () => {
+describe('The push queue in SQLite', () => {
   const stores = temporaryStores()
   /** Makes every statement that begins with `verb` fail until it is switched off. */
   function failing(connection: Connection, verb: RegExp) {
@@ -37,7 +37,7 @@ describe('The queue of pushes in SQLite', () => {
   }
   let crashes = 0
 
-  it('keeps a settlement that cannot be written in memory, and writes it later', async () => {
+  it('keeps a settlement in memory while the disk rejects it, and writes it later', async () => {
     const { store, connection, claims } = await claimed('N0CALL')
     const disk = failing(connection, /^UPDATE device SET pushed_through/)
     await register(store, 'N1CALL')
@@ -56,7 +56,7 @@ describe('The queue of pushes in SQLite', () => {
     expect(remaining.map(({ unpushed: { count, newest } }) => [count, newest.seqId])).to.deep.equal([[1, '2']])
   })
 
-  it('sets no timer after close, and leaves none behind', async () => {
+  it('sets no timer after close, and leaves none running', async () => {
     const { store, claims } = await claimed('N0CALL')
     const countBefore = stores.clock.pending
     await register(store, 'N1CALL')
@@ -67,7 +67,7 @@ describe('The queue of pushes in SQLite', () => {
     expect(stores.clock.pending).to.equal(countBefore)
   })
 
-  it('writes settlements every 100 ms while others are pending, and with the last', async () => {
+  it('writes settlements every 100 ms while claims are open, and at the last one', async () => {
     const keys = ['N0CALL', 'N1CALL', 'N2CALL']
     const { store, claims } = await claimed(...keys)
     const remaining = async () => (await leftAfterCrash()).map(({ station }) => station)
@@ -80,7 +80,7 @@ describe('The queue of pushes in SQLite', () => {
     expect(await remaining()).to.deep.equal([])
   })
 
-  it('keeps entries due in order if a claim cannot read them, and calls again', async () => {
+  it('a claim that fails to read leaves entries due in order, and signals them again', async () => {
     const firstLife = await stores.openWith('N0CALL', 'N1CALL', 'N2CALL')
     for (const to of ['N1CALL', 'N0CALL', 'N2CALL']) {
       await append(firstLife, message('hi', { to }))

@@ -38,7 +38,7 @@ const transaction = fc.record({
   pauseMs: fc.constantFrom(0, HOUR / 2),
 })
 
-describe('What memory knows of the rings in the file', () => {
+describe('The index in memory of the ring buffers in the file', () => {
   const stores = temporaryStores()
   let connection: Connection
   let database: Database
@@ -87,7 +87,7 @@ describe('What memory knows of the rings in the file', () => {
     keys: [...index.keys()].sort(),
   })
 
-  it('equals what the next start would read, after any successes and failures', async () => {
+  it('the ring index equals one read from the file, after any commits and rollbacks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(transaction, { minLength: 1, maxLength: 12 }), async (transactions) => {
         await open()
@@ -116,7 +116,7 @@ describe('What memory knows of the rings in the file', () => {
     )
   })
 
-  it('keeps what was dropped before the start just as long, from when it came', async () => {
+  it('the ring index keeps dropped messages for their usual time across a restart', async () => {
     await open()
     const arrivedAt = stores.clock.now()
     const rows = Array.from({ length: 2 * (PER_STATION + 2) }, (_, index) => [

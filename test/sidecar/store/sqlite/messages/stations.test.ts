@@ -22,8 +22,8 @@ describe('The registry in SQLite', () => {
     return store
   }
 
-  describe('at a heartbeat that brings nothing new', () => {
-    it('writes the time of the last sign of life once an hour', async () => {
+  describe('A heartbeat without changes', () => {
+    it('writes the last-seen time of an unchanged heartbeat at most once an hour', async () => {
       // The second call proves the station, which is written.
       for (let times = 0; times < 2; times += 1) await store.stations.register(registration('N0CALL', { avatar: CAR }))
       const start = stores.clock.now()
@@ -38,7 +38,7 @@ describe('The registry in SQLite', () => {
       expect(await onDiskAfter(HOUR + 1)).to.equal(start + HOUR + 1)
     })
 
-    it('still knows its time when the token is found dead', async () => {
+    it('keeps a last-seen time that is only in memory when the token proves dead', async () => {
       const start = stores.clock.now()
       for (let times = 0; times < 2; times += 1) await register(store, 'N0CALL')
       stores.clock.set(start + 60_000)
@@ -48,7 +48,7 @@ describe('The registry in SQLite', () => {
       expect((await reopened()).stations.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(start)
     })
 
-    it('takes a time back that a wrong clock wrote', async () => {
+    it('corrects a last-seen time in the future after the clock is set right', async () => {
       const start = stores.clock.now()
       stores.clock.set(start + 1000 * HOUR)
       await register(store, 'N0CALL')
@@ -67,7 +67,7 @@ describe('The registry in SQLite', () => {
   })
 
   // Shows: sidecar P1.16.
-  it('refuses with store_overloaded once more than 50 MB of avatars wait', async () => {
+  it('refuses with store_overloaded once more than 50 MB of avatars wait for the disk', async () => {
     // One string, so that the test itself holds no 60 MB.
     const avatar: AvatarUpload = { icon: '', image: 'a'.repeat(60_000), hash: 'sha' }
     const key = (n: number) => `N${n}`
