@@ -12,6 +12,7 @@ import { watchClock } from './live/clock.ts'
 import { askForFiles } from './live/files.ts'
 import { askForKeys } from './live/keys.ts'
 import { askForPostLogout } from './live/post-logout.ts'
+import { judgeProvider } from './live/providers/all.ts'
 import { judgePublished } from './live/published.ts'
 import { askForRegistration } from './live/registration.ts'
 import { askForAcceptance } from './live/secret.ts'
@@ -63,7 +64,10 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
   try {
     // Ignore the error here, because `onFailure` has received it.
     const metadata = await issuer.metadata().catch(() => undefined)
-    const verdicts = outcome ? [judgeDiscovery(settings.issuer, outcome, settings.custom.preset !== null)] : []
+    const verdicts = [
+      ...(outcome ? [judgeDiscovery(settings.issuer, outcome, settings.custom.preset !== null)] : []),
+      ...judgeProvider({ issuer: new URL(settings.issuer.issuer), metadata, settings }),
+    ]
     if (!metadata) return [...verdicts, ...watch.verdicts()]
     const [keys, ...endpoints] = await Promise.all([
       askForKeys(settings, metadata.jwks_uri, keySet),

@@ -1,32 +1,50 @@
 import { request } from 'node:https'
 
+/** Ports on 127.0.0.1 by host name, as if a name server led each name to this machine. */
+export type LocalNames = Readonly<Record<string, number>>
+
 /**
- * `fetch` between a provider and its clients that accepts any certificate. Of the answer's headers it keeps type and
- * redirect.
+ * Returns a `fetch` that accepts any certificate and finds some names on this machine. Of the answer's headers it keeps
+ * those that clients here read.
  */
-export const anyCertificateFetch: typeof globalThis.fetch = (input, init = {}) =>
-  new Promise((resolve, reject) => {
-    const { method, headers, body } = new Request(input, init)
-    const sent = request(
-      String(input instanceof Request ? input.url : input),
-      { method, headers: Object.fromEntries(headers), rejectUnauthorized: false, agent: false, timeout: 5_000 },
-      (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', reject)
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString()
-          const headerNames = ['content-type', 'location'] as const
-          const headers = headerNames.flatMap((name): [string, string][] => {
-            const value = response.headers[name]
-            return value === undefined ? [] : [[name, value]]
+export const fetchAt =
+  (names: LocalNames): typeof globalThis.fetch =>
+  (input, init = {}) =>
+    new Promise((resolve, reject) => {
+      const { method, headers, body, url: address } = new Request(input, init)
+      const url = new URL(address)
+      const port = names[url.hostname]
+      const place = port === undefined ? {} : { hostname: '127.0.0.1', port, servername: url.hostname }
+      const sent = request(
+        url,
+        {
+          method,
+          headers: { ...Object.fromEntries(headers), host: url.host },
+          rejectUnauthorized: false,
+          agent: false,
+          timeout: 5_000,
+          ...place,
+        },
+        (response) => {
+          const chunks: Buffer[] = []
+          response.on('data', (chunk: Buffer) => chunks.push(chunk))
+          response.on('error', reject)
+          response.on('end', () => {
+            const text = Buffer.concat(chunks).toString()
+            const headerNames = ['content-type', 'location', 'date'] as const
+            const kept = headerNames.flatMap((name): [string, string][] => {
+              const value = response.headers[name]
+              return value === undefined ? [] : [[name, value]]
+            })
+            resolve(new Response(text === '' ? null : text, { status: response.statusCode ?? 0, headers: kept }))
           })
-          resolve(new Response(text === '' ? null : text, { status: response.statusCode ?? 0, headers }))
-        })
-      },
-    )
-    sent.on('error', reject)
-    sent.on('timeout', () => sent.destroy(new Error('no answer in time')))
-    if (body === null) sent.end()
-    else new Response(body).text().then((text) => sent.end(text), reject)
-  })
+        },
+      )
+      sent.on('error', reject)
+      sent.on('timeout', () => sent.destroy(new Error('no answer in time')))
+      if (body === null) sent.end()
+      else new Response(body).text().then((text) => sent.end(text), reject)
+    })
+
+/** `fetch` between a provider and its clients that accepts any certificate. */
+export const anyCertificateFetch = fetchAt({})

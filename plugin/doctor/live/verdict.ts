@@ -6,6 +6,7 @@ import { unanswered } from '../../provider/faults/unanswered.ts'
 /** Questions that the live check asks an IdP. */
 export type Question =
   | 'discovery'
+  | 'provider'
   | 'key set'
   | 'clock'
   | 'algorithms'

@@ -1,0 +1,18 @@
+import type { Verdict } from '../verdict.ts'
+import { COGNITO } from './cognito.ts'
+import type { AskedProvider, KnownProvider } from './known-provider.ts'
+
+/** The providers that the live check knows, by their pages in the documentation. */
+export const KNOWN_PROVIDERS: readonly KnownProvider[] = [COGNITO]
+
+/** Names the provider if it is a known one, and its usual mistakes that the configuration makes. */
+export function judgeProvider(asked: AskedProvider): readonly Verdict[] {
+  const question = 'provider'
+  const provider = KNOWN_PROVIDERS.find((known) => known.isAt(asked))
+  if (!provider) return []
+  const mistakes = provider.mistakes(asked).filter((mistake) => mistake !== false)
+  if (mistakes.length === 0) {
+    return [{ question, verdict: 'ok', text: `${provider.name}, without any of its usual mistakes` }]
+  }
+  return mistakes.map(({ verdict, text }) => ({ question, verdict, text: `${provider.name}: ${text}` }))
+}

@@ -1,0 +1,77 @@
+import { expect } from 'chai'
+import type { DocumentedProvider } from '../../../fixtures/idp/documented/documented-provider.ts'
+import { type DocumentedOptions, documentedSetups, SERVER } from '../../support/documented-setup.ts'
+
+/** A mistake in the page's configuration, and the line of the live check that it causes. */
+export interface MistakeCase {
+  readonly title: string
+  readonly oidc: NonNullable<DocumentedOptions['oidc']>
+  readonly line: RegExp
+}
+
+export interface PageCase {
+  /** Name of the page's file among the pages about providers. */
+  readonly page: string
+  readonly provider: DocumentedProvider
+  /** The name by which `--live` knows the provider. */
+  readonly knownAs: string
+  /** The usual mistakes that the live check names, in the order of the page. */
+  readonly mistakes: readonly MistakeCase[]
+}
+
+/**
+ * Declares the tests that each page about a documented provider must pass with its own configuration, unchanged. Call
+ * inside a `describe`.
+ */
+export function itFollowsItsPage({ page, provider, knownAs, mistakes }: PageCase): void {
+  const start = documentedSetups(page, provider)
+
+  // Shows: plugin 2.12.
+  it('signs in members of groups as the page says, and refuses others', async () => {
+    const { signIn } = await start()
+    const alice = await signIn('alice')
+    expect(alice.me, JSON.stringify(alice.failure)).to.include({ status: 200, siteAdmin: true })
+    expect(alice.me.name).to.equal('Alice Example')
+    expect(alice.me.email).to.equal('alice@example.test')
+    expect((await signIn('bob')).me).to.include({ status: 200, siteAdmin: false })
+    const carol = await signIn('carol')
+    expect(carol.me.status).to.equal(401)
+    expect(carol.failure).to.include({ code: 'not_in_required_group' })
+  })
+
+  // Shows: plugin 2.12.
+  it('signs out at the provider and returns to the login page', async () => {
+    const { signIn, signOut, lines } = await start()
+    const { person } = await signIn('bob')
+    const landing = await signOut(person)
+    expect(landing.url.split('?')[0], landing.text).to.equal(`${SERVER}login`)
+    expect(lines('logout-incomplete')).to.deep.equal([])
+    const next = await person.get(`${SERVER}auth-oidc`)
+    expect(next.forms[0]?.fields.map(([name]) => name)).to.include('password')
+  })
+
+  // Shows: plugin 9.49.
+  it('passes --live, which names the provider', async () => {
+    const { checkLive } = await start()
+    const { code, lines } = await checkLive()
+    expect(lines).to.include(`ok: provider: ${knownAs}, without any of its usual mistakes`)
+    expect(lines.filter((line) => line.startsWith('fail'))).to.deep.equal([])
+    expect(code).to.equal(0)
+  })
+
+  for (const { title, oidc, line } of mistakes) {
+    // Shows: plugin 9.49.
+    it(`--live names a mistake: ${title}`, async () => {
+      const { checkLive } = await start()
+      const { lines } = await checkLive(oidc)
+      const found = lines.filter((candidate) => candidate.split(': ')[1] === 'provider')
+      expect(found.length, lines.join('\n')).to.equal(1)
+      expect(found[0]).to.match(line).and.contain(`: provider: ${knownAs}: `)
+    })
+  }
+}
+
+/** Returns a change of members of the `groups` object. */
+export const withGroups =
+  (change: Readonly<Record<string, unknown>>): MistakeCase['oidc'] =>
+  ({ groups, ...oidc }) => ({ ...oidc, groups: { ...(groups as object), ...change } })
