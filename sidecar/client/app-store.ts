@@ -12,6 +12,15 @@ export interface ClientState {
   readonly deviceId?: string
 }
 
+/** What an answer says beside its messages. */
+export interface AnswerDetails {
+  /**
+   * Whether the server no longer had all messages since the last answer, because newer ones replaced them. An app can
+   * show a gap before `messages`.
+   */
+  readonly isTruncated: boolean
+}
+
 /**
  * The app's storage for messages and state. If a method throws, the request fails and the messages are delivered again.
  */
@@ -23,7 +32,7 @@ export interface AppStore {
    * delivered twice. Otherwise store the messages before the state; after a crash, recognize repeated messages by their
    * `time`. Resolve once everything is durable.
    */
-  save(state: ClientState, messages: readonly MessageRecord[]): Promise<void>
+  save(state: ClientState, messages: readonly MessageRecord[], details: AnswerDetails): Promise<void>
   /** Returns whether the app already received the message over radio or APRS-IS. If so, it is not passed to `save`. */
   heard?(message: MessageRecord): boolean | Promise<boolean>
 }

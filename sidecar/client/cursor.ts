@@ -1,11 +1,14 @@
-import type { AppStore, ClientState } from './app-store.ts'
+import type { AnswerDetails, AppStore, ClientState } from './app-store.ts'
 import { createDeviceId } from './device-id.ts'
 import type { MessageRecord, Stamped } from './wire/bodies.ts'
 
 /** An answer that may contain messages. */
 interface News extends Stamped {
   readonly messages?: readonly MessageRecord[]
+  readonly truncated?: boolean
 }
+
+const NO_DETAILS: AnswerDetails = { isTruncated: false }
 
 /** Keeps the stored state. Its cursor changes only through {@link Cursor.take}. */
 export interface Cursor {
@@ -28,8 +31,8 @@ export interface Cursor {
 export function createCursor(store: AppStore, loaded: ClientState, random: () => number): Cursor {
   let state = loaded
 
-  async function save(next: ClientState, messages: readonly MessageRecord[]): Promise<void> {
-    await store.save(next, messages)
+  async function save(next: ClientState, messages: readonly MessageRecord[] = [], details = NO_DETAILS): Promise<void> {
+    await store.save(next, messages, details)
     state = next
   }
 
@@ -46,7 +49,7 @@ export function createCursor(store: AppStore, loaded: ClientState, random: () =>
 
     async deviceId() {
       const deviceId = state.deviceId ?? createDeviceId(random)
-      if (state.deviceId === undefined) await save({ ...state, deviceId }, [])
+      if (state.deviceId === undefined) await save({ ...state, deviceId })
       return deviceId
     },
 
@@ -55,14 +58,15 @@ export function createCursor(store: AppStore, loaded: ClientState, random: () =>
       // An older server time means that the server started again with an empty database and its clock is behind. So all
       // of its messages are new.
       const answer = first.serverTime < state.cursor ? await ask(0) : first
-      await save({ ...state, cursor: answer.serverTime }, await unheard(answer.messages ?? []))
+      const messages = await unheard(answer.messages ?? [])
+      await save({ ...state, cursor: answer.serverTime }, messages, { isTruncated: answer.truncated === true })
       return answer
     },
 
     async confirm(avatarHash) {
       if (avatarHash === state.avatarHash) return
       const { avatarHash: _, ...rest } = state
-      await save({ ...rest, ...(avatarHash !== undefined && { avatarHash }) }, [])
+      await save({ ...rest, ...(avatarHash !== undefined && { avatarHash }) })
     },
   }
 }

@@ -1,4 +1,4 @@
-export { type AppStore, type AvatarStore, avatarsInMemory, type ClientState } from './app-store.ts'
+export { type AnswerDetails, type AppStore, type AvatarStore, avatarsInMemory, type ClientState } from './app-store.ts'
 export { avatarHash, type OwnAvatar } from './avatar-hash.ts'
 export { type Calls, type CallsOptions, createCalls, type Fetch } from './calls.ts'
 export { ClientError, type ClientErrorCode } from './client-error.ts'

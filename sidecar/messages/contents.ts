@@ -31,6 +31,8 @@ export interface StationContents {
   readonly avatar:
     | { readonly icon: string; readonly hash: string; readonly updatedAt: number; readonly image: string }
     | undefined
+  /** Stamp of the newest message that the ring has dropped; 0 if there is none. */
+  readonly newestDropped: number
   /** The messages in the station's ring, oldest first. */
   readonly messages: readonly RingMessage[]
 }

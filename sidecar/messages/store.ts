@@ -210,6 +210,8 @@ export interface NewMessages {
   readonly registeredAt: number
   /** Stamp of the station's newest message; 0 if it has none. */
   readonly newest: number
+  /** Stamp of the newest message that the ring has dropped since the station's registration; 0 if there is none. */
+  readonly newestDropped: number
   /**
    * A string that changes if the store may have lost messages, as after a failover. Messages cached before the change
    * are then invalid. Absent for an exclusive store.

@@ -32,6 +32,7 @@ export interface JsonBody {
   readonly avatarHash: string
   readonly avatars: Readonly<Record<string, unknown>>
   readonly messages: readonly Readonly<Record<string, unknown>>[]
+  readonly truncated?: true
 }
 
 export interface ApiAnswer {

@@ -8,7 +8,7 @@ import { jsonText } from '../answers/json-text.ts'
 import { decideAvatar } from '../requests/avatar.ts'
 import { newcomerNetwork } from '../requests/client-address.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
-import type { RingCache } from '../rings/ring-cache.ts'
+import { membersAfterHead, type RingCache } from '../rings/ring-cache.ts'
 import { claimedCursor, claimedDevice, claimedStation } from './claim.ts'
 import { answer, type Endpoint } from './endpoint.ts'
 
@@ -78,8 +78,7 @@ export function registerEndpoint(parts: RegisterParts): Endpoint {
     const news = await rings.since(key, deviceId, claimedCursor(body.since ?? 0))
     // The station was unregistered while this request was handled.
     if (!news) throw new ApiError('not_registered')
-    const { head, serverTime } = news
-    return answer({ head, tail: `,"serverTime":${serverTime},"avatarHash":${jsonText(avatarHash)}}` })
+    return answer({ head: news.head, tail: `${membersAfterHead(news)},"avatarHash":${jsonText(avatarHash)}}` })
   }
 }
 

@@ -2,7 +2,7 @@ import type { SyncBody } from '../../client/wire/bodies.ts'
 import { ApiError } from '../../errors.ts'
 import type { Stations } from '../../messages/store.ts'
 import type { BodyCheck } from '../requests/schemas.ts'
-import type { RingCache } from '../rings/ring-cache.ts'
+import { membersAfterHead, type RingCache } from '../rings/ring-cache.ts'
 import { claimedCursor, claimedDevice, claimedStation } from './claim.ts'
 import { answer, type Endpoint } from './endpoint.ts'
 
@@ -20,7 +20,6 @@ export function syncEndpoint({ check, rings, stations }: SyncParts): Endpoint {
     const news = await rings.since(key, claimedDevice(body), claimedCursor(body.since))
     if (!news) throw new ApiError('not_registered')
     stations.prove(key)
-    const { head, serverTime } = news
-    return answer({ head, tail: `,"serverTime":${serverTime}}` })
+    return answer({ head: news.head, tail: `${membersAfterHead(news)}}` })
   }
 }

@@ -15,6 +15,12 @@ const HASHES = {
 
 const MESSAGES = { type: 'array', items: { $ref: '#/components/schemas/Message' }, description: 'Oldest first.' }
 
+const TRUNCATED = {
+  type: 'boolean',
+  description:
+    "True if messages newer than since are missing, because newer ones replaced them in the station's ring; otherwise absent.",
+}
+
 const MESSAGE = objectOf(
   {
     from: { type: 'string' },
@@ -60,9 +66,9 @@ export const ANSWER_SCHEMAS = {
       avatarHash: { type: 'string', description: 'Hash of the stored avatar; empty if there is none.' },
       avatars: HASHES,
     },
-    { messages: { ...MESSAGES, description: 'Oldest first; present with wantHistory.' } },
+    { messages: { ...MESSAGES, description: 'Oldest first; present with wantHistory.' }, truncated: TRUNCATED },
   ),
-  SyncAnswer: objectOf({ serverTime: SERVER_TIME, messages: MESSAGES, avatars: HASHES }),
+  SyncAnswer: objectOf({ serverTime: SERVER_TIME, messages: MESSAGES, avatars: HASHES }, { truncated: TRUNCATED }),
   AvatarsAnswer: objectOf({
     serverTime: SERVER_TIME,
     avatars: {

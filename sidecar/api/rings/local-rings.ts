@@ -54,8 +54,9 @@ export class LocalRings implements RingCache {
     this.#memory.touch(key)
     const head = this.#memory.headOf(key, cached, since)
     const newest = cached.ring.stamps.at(-1) ?? 0
+    const isTruncated = cached.ring.newestDropped > since
     const serverTime = await this.#cursors.stampFor(key, device, since, newest > since ? newest : undefined)
-    return { head, serverTime }
+    return { head, serverTime, isTruncated }
   }
 
   #add(messages: readonly StoredMessage[]): void {
@@ -86,13 +87,14 @@ export class LocalRings implements RingCache {
     try {
       const read = await this.#history.since(key, device, since)
       if (!read) return undefined
-      const { messages, answerStamp: serverTime } = read
-      const cached = uncounted(createRing(registeredAt, since, messages, this.#history.perStation))
-      const answer = { head: this.#memory.headOf(key, cached, since), serverTime }
+      const { messages, newestDropped, answerStamp: serverTime } = read
+      const { perStation } = this.#history
+      const cached = uncounted(createRing({ registeredAt, completeFrom: since, newestDropped, messages }, perStation))
+      const isTruncated = newestDropped > since
+      const answer = { head: this.#memory.headOf(key, cached, since), serverTime, isTruncated }
       if (load && this.#stations.get(key)?.registeredAt === registeredAt) {
         const newestRead = messages.at(-1)?.stamp ?? 0
-        for (const message of load.late)
-          if (message.stamp > newestRead) addToRing(cached.ring, message, this.#history.perStation)
+        for (const message of load.late) if (message.stamp > newestRead) addToRing(cached.ring, message, perStation)
         this.#memory.put(key, cached)
       }
       return answer

@@ -9,6 +9,8 @@ export interface ReadyRing {
   readonly registeredAt: number
   /** The ring has every message of the station's history that is newer than this time. */
   readonly completeFrom: number
+  /** Server time of the newest message that the station's history has dropped; 0 if there is none. */
+  newestDropped: number
   /** Server time of each message. `senders` and `ends` have the same order; `ends` is each record's end in `space`. */
   readonly stamps: number[]
   readonly senders: StationKey[]
@@ -40,11 +42,14 @@ export interface Slice {
   compressed: GzipHead | Promise<GzipHead> | undefined
 }
 
-/** @param messages oldest first; only the newest `perStation` of them are used */
+/** A station's history as it was read, with the messages newer than `completeFrom`, oldest first. */
+interface ReadHistory extends Pick<ReadyRing, 'registeredAt' | 'completeFrom' | 'newestDropped'> {
+  readonly messages: readonly StoredMessage[]
+}
+
+/** Creates a ring of the newest `perStation` messages. */
 export function createRing(
-  registeredAt: number,
-  completeFrom: number,
-  messages: readonly StoredMessage[],
+  { registeredAt, completeFrom, newestDropped, messages }: ReadHistory,
   perStation: number,
 ): ReadyRing {
   const newest = messages.slice(-perStation)
@@ -59,6 +64,7 @@ export function createRing(
   return {
     registeredAt,
     completeFrom,
+    newestDropped,
     stamps: newest.map(({ stamp }) => stamp),
     senders: newest.map(({ from }) => from),
     ends,
@@ -72,7 +78,7 @@ export function createRing(
 /** Adds a message that is newer than all others, and removes the oldest beyond `perStation`. */
 export function addToRing(ring: ReadyRing, message: StoredMessage, perStation: number): void {
   if (ring.stamps.length === perStation) {
-    ring.stamps.shift()
+    ring.newestDropped = Math.max(ring.newestDropped, ring.stamps.shift() ?? 0)
     ring.senders.shift()
     ring.begin = ring.ends.shift() ?? 0
   }

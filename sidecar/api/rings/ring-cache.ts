@@ -1,5 +1,6 @@
 import type { DeviceId, StationKey } from '../../messages/store.ts'
 import type { BodyHead } from '../answers/answer.ts'
+import type { JsonText } from '../answers/json-text.ts'
 
 /** Answers requests for messages from rings in memory. */
 export interface RingCache {
@@ -16,4 +17,11 @@ export interface RingCache {
 export interface NewMessages {
   readonly head: BodyHead
   readonly serverTime: number
+  /** Whether the ring has dropped messages newer than the cursor, so that they are missing here. */
+  readonly isTruncated: boolean
+}
+
+/** Returns the members of an answer after its head: a comma before each. */
+export function membersAfterHead({ serverTime, isTruncated }: NewMessages): JsonText {
+  return `,"serverTime":${serverTime}${isTruncated ? ',"truncated":true' : ''}`
 }

@@ -44,7 +44,7 @@ export class SharedRings implements RingCache {
     const readFrom = cached && Math.max(cached.ring.completeFrom, newestCached)
     const read = await this.#history.since(key, device, since, readFrom)
     if (!read) return undefined
-    const { registeredAt, messages, newest, lineage } = read
+    const { registeredAt, messages, newest, newestDropped, lineage } = read
     if (lineage !== this.#lineage) {
       this.#memory.clear()
       this.#lineage = lineage
@@ -55,13 +55,15 @@ export class SharedRings implements RingCache {
       return this.since(key, device, since)
     }
     const { perStation } = this.#history
-    const current = cached ?? uncounted(createRing(registeredAt, since, messages, perStation))
+    const current =
+      cached ?? uncounted(createRing({ registeredAt, completeFrom: since, newestDropped, messages }, perStation))
     const { ring } = current
+    ring.newestDropped = Math.max(ring.newestDropped, newestDropped)
     // A simultaneous request may already have added some of these messages, and newer ones.
     for (const message of messages) if (message.stamp > (ring.stamps.at(-1) ?? 0)) addToRing(ring, message, perStation)
     this.#memory.put(key, current)
     const last = ring.stamps.at(-1) ?? 0
     const head = this.#memory.headOf(key, current, since)
-    return { head, serverTime: last > since ? last : read.answerStamp }
+    return { head, serverTime: last > since ? last : read.answerStamp, isTruncated: ring.newestDropped > since }
   }
 }

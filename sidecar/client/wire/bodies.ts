@@ -93,6 +93,8 @@ export interface RegisterAnswer extends Stamped {
   readonly avatars: Readonly<Record<string, string>>
   /** Messages newer than `since`, oldest first; present with `wantHistory`. */
   readonly messages?: readonly MessageRecord[]
+  /** Present if messages newer than `since` are missing, because newer ones replaced them in the station's ring. */
+  readonly truncated?: true
 }
 
 /** Answer of `/v1/sync`. `avatars` has the avatar hashes of the messages' senders, by station. */
@@ -100,6 +102,8 @@ export interface SyncAnswer extends Stamped {
   /** Messages strictly newer than `since`, oldest first. */
   readonly messages: readonly MessageRecord[]
   readonly avatars: Readonly<Record<string, string>>
+  /** Present if messages newer than `since` are missing, because newer ones replaced them in the station's ring. */
+  readonly truncated?: true
 }
 
 /** Answer of `/v1/avatars`: the avatars of the requested stations, without stations that have none. */

@@ -150,7 +150,9 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     avatars.map(({ updatedAt }) => updatedAt),
     avatars.map(({ image }) => image),
   ])
-  const messages = page.flatMap(({ key, messages }) => messages.map((message) => ({ station: key, ...message })))
+  const messages = page.flatMap(({ key: station, newestDropped, messages }) =>
+    messages.map((message) => ({ station, newestDropped, ...message })),
+  )
   await query(INSERT_RINGS, [
     messages.map(({ station }) => station),
     messages.map(({ stamp }) => stamp),
@@ -159,6 +161,7 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     messages.map(({ text }) => text),
     messages.map(identityOf),
     messages.map(({ receivedAt }) => receivedAt),
+    messages.map(({ newestDropped }) => newestDropped),
     places,
   ])
 }

@@ -1,12 +1,13 @@
 import { expect } from 'chai'
-import type { ClientState } from '../../../sidecar/client/app-store.ts'
+import type { AnswerDetails, ClientState } from '../../../sidecar/client/app-store.ts'
 import { createCursor } from '../../../sidecar/client/cursor.ts'
 import type { MessageRecord } from '../../../sidecar/client/wire/bodies.ts'
 
+const COMPLETE: AnswerDetails = { isTruncated: false }
 const message = (time: number) => ({ time }) as MessageRecord
 
 describe("the app's cursor", () => {
-  const saves: [ClientState, readonly MessageRecord[]][] = []
+  const saves: [ClientState, readonly MessageRecord[], AnswerDetails][] = []
   beforeEach(() => saves.splice(0))
   const cursorOf = (state: ClientState, heard?: (first: MessageRecord) => Promise<boolean>) =>
     createCursor(
@@ -29,7 +30,7 @@ describe("the app's cursor", () => {
       })
       expect(asks).to.deep.equal(expectedRequests)
       expect(answer.messages).to.deep.equal([message(expectedRequests.at(-1)!)])
-      expect(saves).to.deep.equal([[{ cursor: serverTime, avatarHash: 'h' }, answer.messages]])
+      expect(saves).to.deep.equal([[{ cursor: serverTime, avatarHash: 'h' }, answer.messages, COMPLETE]])
       expect(cursor.state).to.deep.equal({ cursor: serverTime, avatarHash: 'h' })
     })
   }
@@ -40,16 +41,23 @@ describe("the app's cursor", () => {
     await cursor.take(async () => ({ serverTime: 3, messages: [message(2), message(3)] }))
     await cursor.take(async () => ({ serverTime: 4 }))
     expect(saves).to.deep.equal([
-      [{ cursor: 3 }, [message(3)]],
-      [{ cursor: 4 }, []],
+      [{ cursor: 3 }, [message(3)], COMPLETE],
+      [{ cursor: 4 }, [], COMPLETE],
     ])
+  })
+
+  // Shows: sidecar C4.31.
+  it('tells the app when the server no longer had all messages', async () => {
+    const cursor = cursorOf({ cursor: 1 })
+    await cursor.take(async () => ({ serverTime: 3, messages: [message(3)], truncated: true }))
+    expect(saves).to.deep.equal([[{ cursor: 3 }, [message(3)], { isTruncated: true }]])
   })
 
   // Shows: sidecar C16.10.
   it('saves a new device id before it returns it, and keeps it', async () => {
     const cursor = cursorOf({ cursor: 1 })
     const deviceId = await cursor.deviceId()
-    expect(saves).to.deep.equal([[{ cursor: 1, deviceId }, []]])
+    expect(saves).to.deep.equal([[{ cursor: 1, deviceId }, [], COMPLETE]])
     expect(await cursor.deviceId()).to.deep.equal(deviceId)
     expect(saves.length).to.equal(1)
   })
@@ -58,9 +66,9 @@ describe("the app's cursor", () => {
     const cursor = cursorOf({ cursor: 1 })
     for (const hash of [undefined, 'a', 'a', 'b', undefined]) await cursor.confirm(hash)
     expect(saves).to.deep.equal([
-      [{ cursor: 1, avatarHash: 'a' }, []],
-      [{ cursor: 1, avatarHash: 'b' }, []],
-      [{ cursor: 1 }, []],
+      [{ cursor: 1, avatarHash: 'a' }, [], COMPLETE],
+      [{ cursor: 1, avatarHash: 'b' }, [], COMPLETE],
+      [{ cursor: 1 }, [], COMPLETE],
     ])
   })
 })

@@ -23,10 +23,11 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
     async since(key, device, since, from = since) {
       const reading = await reader.read(key, device, from)
       if (!reading.station) return undefined
-      const { messages, registeredAt, newest } = reading.station
+      const { messages, registeredAt, newest, newestDropped } = reading.station
       const withoutMessages = cursors.timeIn(reading, since)
       const { lineage } = reading
-      return { messages, registeredAt, newest, lineage, answerStamp: newest > since ? newest : withoutMessages }
+      const answerStamp = newest > since ? newest : withoutMessages
+      return { messages, registeredAt, newest, newestDropped, lineage, answerStamp }
     },
     perStation,
   }

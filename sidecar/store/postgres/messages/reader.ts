@@ -12,7 +12,8 @@ const STATEMENTS = 2
 const WAITING_READS = 10_000
 
 const READ = `
-  SELECT last, station_registered_at AS "registeredAt", keys, registered_at AS "since", cursors, newest, messages
+  SELECT last, station_registered_at AS "registeredAt", keys, registered_at AS "since", cursors, newest,
+    newest_dropped AS "newestDropped", messages
   FROM read_newer($1, $2, $3) ORDER BY i`
 
 interface ReadRequest {
@@ -31,6 +32,7 @@ interface Row {
   /** The newest cursor that each device sent. */
   readonly cursors: readonly number[]
   readonly newest: number | null
+  readonly newestDropped: number | null
   readonly messages: Buffer | null
 }
 
@@ -49,6 +51,8 @@ export interface Reading {
   readonly devices: readonly DeviceReading[]
   /** Stamp of the station's newest message; 0 if it has none. */
   readonly newest: number
+  /** Stamp of the newest message that the ring has dropped; 0 if there is none. */
+  readonly newestDropped: number
   /** Messages newer than the cursor of the request, oldest first. */
   readonly messages: readonly StoredMessage[]
 }
@@ -118,7 +122,8 @@ export function openReader(database: Queries, timeline: () => number = () => 0):
       }))
       if (!devices || registeredAt === null) return { last, station: undefined, lineage }
       const unpacked = messages ? unpackMessages(station, messages) : []
-      return { last, station: { registeredAt, devices, newest: row.newest ?? 0, messages: unpacked }, lineage }
+      const [newest, newestDropped] = [row.newest ?? 0, row.newestDropped ?? 0]
+      return { last, station: { registeredAt, devices, newest, newestDropped, messages: unpacked }, lineage }
     },
   }
 }

@@ -140,7 +140,7 @@ async function reading<Row>(
 
 async function* stationsOf(
   { all }: Pick<Connection, 'all'>,
-  ringsInFile: Pick<RingIndex, 'newer'>,
+  ringsInFile: Pick<RingIndex, 'newer' | 'newestDropped'>,
 ): AsyncGenerator<readonly StationContents[]> {
   for (let last: StationKey | undefined = ''; last !== undefined; ) {
     const rows: readonly StationRow[] = await all<StationRow>(STATIONS, last)
@@ -152,7 +152,13 @@ async function* stationsOf(
     const messages = await all<RingMessage & { readonly station: StationKey }>(MESSAGES, times)
     const rings = new Map<StationKey, RingMessage[]>(keys.map((key) => [key, []]))
     for (const message of messages) rings.get(message.station)?.push(message)
-    if (rows.length > 0) yield rows.map((row) => contentsOf(row, devices.get(row.key) ?? [], rings.get(row.key) ?? []))
+    if (rows.length > 0)
+      yield rows.map((row) => ({
+        ...stationFrom(row),
+        devices: devices.get(row.key) ?? [],
+        newestDropped: ringsInFile.newestDropped(row.key),
+        messages: rings.get(row.key) ?? [],
+      }))
     last = rows.length === PAGE_STATIONS ? rows.at(-1)?.key : undefined
   }
 }
@@ -161,19 +167,8 @@ function deviceFrom({ station: _, tokenDead, ackMessages, ...device }: DeviceRow
   return { ...device, tokenDead: tokenDead === 1, ackMessages: ackMessages === 1 }
 }
 
-function contentsOf(
-  { key, registeredAt, proven, icon, ...avatar }: StationRow,
-  devices: readonly DeviceContents[],
-  messages: readonly RingMessage[],
-): StationContents {
-  return {
-    key,
-    registeredAt,
-    proven: proven === 1,
-    devices,
-    avatar: icon === null ? undefined : { icon, ...avatar },
-    messages,
-  }
+function stationFrom({ key, registeredAt, proven, icon, ...avatar }: StationRow) {
+  return { key, registeredAt, proven: proven === 1, avatar: icon === null ? undefined : { icon, ...avatar } }
 }
 
 async function* droppedOf(

@@ -109,10 +109,11 @@ class SqliteHistory implements History {
       if (!registered || !deviceOf(registered, device)) return undefined
       const { registeredAt } = registered
       const newest = rings.newest(station)
+      const newestDropped = rings.newestDropped(station)
       const times = rings.newer(station, from)
-      if (times.length === 0) return { messages: [], registeredAt, newest }
+      if (times.length === 0) return { messages: [], registeredAt, newest, newestDropped }
       const [row] = await queries.all<{ messages: string }>(MESSAGES, JSON.stringify(times))
-      return { messages: parseMessages(station, row?.messages ?? '[]'), registeredAt, newest }
+      return { messages: parseMessages(station, row?.messages ?? '[]'), registeredAt, newest, newestDropped }
     })
     if (!ring) return undefined
     const lastMessage = ring.newest > since ? ring.newest : undefined

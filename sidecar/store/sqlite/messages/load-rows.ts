@@ -12,16 +12,31 @@ const LOAD = `
 const RECEIVED = `
   SELECT json_group_array(received_at) AS received
   FROM (SELECT received_at FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time)`
+const DELETED = 'SELECT key, dropped_through AS through FROM station WHERE dropped_through > 0'
 const SET_BELOW = `UPDATE message SET time = time - ${BELOW} WHERE time > 0 AND time IN (SELECT value FROM json_each(?))`
 
 /** The message rows of a station in the file: those dropped from its ring, followed by those in it. */
 export interface Rows {
+  readonly station: StationKey
   /** The stamps of all rows, oldest first. */
   times: number[]
   /**
    * Wall-clock time in milliseconds at which each dropped row left the ring. These are the first entries of `times`.
    */
   droppedAt: number[]
+  /** Stamp of the newest dropped message that is no longer in the file; 0 if there is none. */
+  deletedThrough: number
+}
+
+/** Returns the stamp of the newest message that was dropped from a ring; 0 if there is none. */
+export function newestDropped({ times, droppedAt, deletedThrough }: Rows): number {
+  const time = times[droppedAt.length - 1]
+  return time === undefined ? deletedThrough : Math.max(deletedThrough, stampOfRow(time))
+}
+
+/** Returns the stamp of a row. {@link fitRings} makes the times of some dropped rows negative. */
+export function stampOfRow(time: number): number {
+  return time > 0 ? time : time + BELOW
 }
 
 /** The index of all messages in the file. */
@@ -41,6 +56,10 @@ export async function loadRows(connection: Connection, perStation: number): Prom
   const loaded = await load(connection)
   const counts = await fitRings(connection, loaded.stations, perStation)
   await dateDropped(connection, counts)
+  for (const { key, through } of await connection.all<{ key: StationKey; through: number }>(DELETED)) {
+    const rows = loaded.stations.get(key)
+    if (rows) rows.deletedThrough = through
+  }
   return loaded
 }
 
@@ -58,7 +77,7 @@ async function load(connection: Connection): Promise<Loaded> {
       const owner = owners[index] as StationKey
       const rows = stations.get(owner)
       if (rows) rows.times.push(time)
-      else stations.set(owner, { times: [time], droppedAt: [] })
+      else stations.set(owner, { station: owner, times: [time], droppedAt: [], deletedThrough: 0 })
       const ownerSenders = senders.get(owner)
       if (ownerSenders) ownerSenders.add(sources[index] as string)
       else senders.set(owner, new Set([sources[index] as string]))

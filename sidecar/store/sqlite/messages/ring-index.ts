@@ -5,7 +5,7 @@ import { firstNewer } from '../../../messages/first-newer.ts'
 import type { StationKey } from '../../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
-import { loadRows, type Rows } from './load-rows.ts'
+import { loadRows, newestDropped, type Rows, stampOfRow } from './load-rows.ts'
 
 /**
  * Maximum number of dropped rows that stay in the file, about 11 MB. A row leaves its ring when newer messages fill the
@@ -24,6 +24,9 @@ const SWEPT_AT_ONCE = 1000
  * pages are reused at once, and written only once.
  */
 const MANY = 250
+const SET_DELETED_THROUGH = `
+  UPDATE station SET dropped_through = row.value ->> 1 FROM json_each(?) AS row
+  WHERE station.key = row.value ->> 0`
 const DELETE = 'DELETE FROM message WHERE time IN (SELECT value FROM json_each(?))'
 
 /**
@@ -35,6 +38,8 @@ export interface RingIndex {
   newer(station: StationKey, since: number): readonly number[]
   /** The stamp of the station's newest message; 0 if it has none. */
   newest(station: StationKey): number
+  /** The stamp of the newest message that was dropped from the station's ring; 0 if there is none. */
+  newestDropped(station: StationKey): number
   /** Returns all stations with rows in the file. */
   keys(): IterableIterator<StationKey>
   /** Stamps of the messages that were in the station's ring at the start and are still in the file. */
@@ -113,6 +118,11 @@ class MemoryRingIndex implements RingIndex {
 
   readonly newest = (station: StationKey): number => Math.max(0, this.#stations.get(station)?.times.at(-1) ?? 0)
 
+  readonly newestDropped = (station: StationKey): number => {
+    const rows = this.#stations.get(station)
+    return rows ? newestDropped(rows) : 0
+  }
+
   readonly keys = (): IterableIterator<StationKey> => this.#stations.keys()
 
   readonly fromBefore = (station: StationKey): readonly number[] => {
@@ -178,7 +188,7 @@ class MemoryRingIndex implements RingIndex {
   }
 
   #createRows(key: StationKey): Rows {
-    const rows = { times: [], droppedAt: [] }
+    const rows = { station: key, times: [], droppedAt: [], deletedThrough: 0 }
     this.#stations.set(key, rows)
     return rows
   }
@@ -211,9 +221,26 @@ class MemoryRingIndex implements RingIndex {
     tx.onRollback(() => {
       for (const { rows, stamp } of surplus) this.#dropped.push(rows, stamp)
     })
-    const deleted = [...counts].flatMap(([rows, count]) => cut(tx, rows, count))
-    if (deleted.length > 0) await tx.all(DELETE, JSON.stringify(deleted))
+    const deleted = [...counts].flatMap(([rows, count]) => cutDropped(tx, rows, count))
+    if (deleted.length === 0) return
+    await tx.all(DELETE, JSON.stringify(deleted))
+    // While the file has other dropped rows of a station, a start reads the newest one from them.
+    const through = [...counts.keys()]
+      .filter(({ droppedAt }) => droppedAt.length === 0)
+      .map(({ station, deletedThrough }) => [station, deletedThrough])
+    if (through.length > 0) await tx.all(SET_DELETED_THROUGH, JSON.stringify(through))
   }
+}
+
+/** Like {@link cut}, for rows that were dropped from their ring. */
+function cutDropped(tx: Transaction, rows: Rows, count: number): readonly number[] {
+  const times = cut(tx, rows, count)
+  const former = rows.deletedThrough
+  rows.deletedThrough = times.reduce((newest, time) => Math.max(newest, stampOfRow(time)), former)
+  tx.onRollback(() => {
+    rows.deletedThrough = former
+  })
+  return times
 }
 
 /**

@@ -42,7 +42,7 @@ describe('The ring buffers in memory', () => {
             continue
           }
           const since = cursors.at(-1 - Math.min(item.back, cursors.length - 1)) ?? 0
-          const { messages } = await newer(store, 'N0CALL', since)
+          const { messages, newestDropped } = await newer(store, 'N0CALL', since)
           const answer = await ownCache.since('N0CALL', '', since)
           if (answer && item.compressed) {
             const [head, tail] = [await answer.head.compressed(), Buffer.from('}')]
@@ -55,6 +55,7 @@ describe('The ring buffers in memory', () => {
           expect(answer && messagesIn(answer)).to.deep.equal(
             messages.map(({ stamp, text, ...rest }) => ({ ...rest, text: text.toString(), time: stamp })),
           )
+          expect(answer?.isTruncated).to.equal(newestDropped > since)
           if (answer) cursors.push(answer.serverTime)
         }
       }),

@@ -113,6 +113,51 @@ export function historyContract(stores: ContractStores): void {
       }
       expect(await held(store, 'W1AW')).to.deep.equal(['z'])
     })
+
+    // Shows: sidecar C4.31.
+    it('reports the newest message that it dropped, after a restart and with another ring size', async () => {
+      const dropped = async () => (await store.history.since('N0CALL', '', 0))?.newestDropped
+      const stampsOf = async (...stored: readonly string[]) =>
+        (await append(store, ...stored)).map((outcome) => (outcome.kind === 'stored' ? outcome.message.stamp : 0))
+      await reopenedWith(3)
+      const [a, b] = await stampsOf('a', 'b', 'c')
+      expect(await dropped()).to.equal(0)
+      const [d] = await stampsOf('d')
+      expect(await dropped()).to.equal(a)
+      await stampsOf('e')
+      for (const perStation of [3, 9]) {
+        await reopenedWith(perStation)
+        expect(await dropped()).to.equal(b)
+      }
+      await reopenedWith(1)
+      expect(await dropped()).to.equal(d)
+    })
+
+    // Shows: sidecar C4.31.
+    it('reports a message that was dropped in the batch that stored it', async () => {
+      await reopenedWith(2)
+      const stamps = (await append(store, 'a', 'b', 'c', 'd', 'e')).map((outcome) =>
+        outcome.kind === 'stored' ? outcome.message.stamp : 0,
+      )
+      const { newestDropped = 0 } = (await store.history.since('N0CALL', '', 0)) ?? {}
+      expect(newestDropped)
+        .to.be.at.least(stamps[2] ?? 0)
+        .and.below(stamps[3] ?? 0)
+      expect(await held(store, 'N0CALL', newestDropped)).to.deep.equal(['d', 'e'])
+    })
+
+    // Shows: sidecar C4.31.
+    it('still reports a dropped message once its duplicates are no longer recognized', async () => {
+      await reopenedWith(1)
+      const [outcome] = await append(store, 'a', 'b')
+      await stores.shift(SETTINGS.history.duplicateMinutes * 60_000)
+      await store.housekeeping.tidy(new AbortController().signal)
+      for (const perStation of [1, 2]) {
+        await reopenedWith(perStation)
+        const { newestDropped } = (await store.history.since('N0CALL', '', 0)) ?? {}
+        expect(newestDropped).to.equal(outcome?.kind === 'stored' ? outcome.message.stamp : 0)
+      }
+    })
   })
 
   it('stores nothing for a removed station, and shows nothing to its successor', async () => {

@@ -5,11 +5,11 @@ import type { Log } from '../../../../sidecar/log.ts'
 import type {
   AppendOutcome,
   ExclusiveStore,
+  NewMessages,
   ReceivedMessage,
   RegisterOutcome,
   Registration,
   Store,
-  StoredMessage,
   StoreSettings,
 } from '../../../../sidecar/messages/store.ts'
 import type { Connection } from '../../../../sidecar/store/sqlite/database/connection.ts'
@@ -163,7 +163,7 @@ export async function newer(
   station: string,
   since = 0,
   device = '',
-): Promise<{ readonly messages: readonly StoredMessage[]; readonly answerStamp: number }> {
+): Promise<NewMessages> {
   const answer = await store.history.since(station, device, since)
   if (!answer) throw new Error(`${station} is not registered, or has no such device.`)
   return answer

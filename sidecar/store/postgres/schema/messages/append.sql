@@ -100,11 +100,15 @@ BEGIN
         SELECT station, identity, now - age, base + i FROM placed WHERE NOT stays) AS dropping
       ORDER BY time
     )
-    INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
-      SELECT station, slot, base + i, source, seq_id, text, identity, now - age FROM placed WHERE stays
+    -- If some of the batch do not stay, the oldest that stays stands for them in `replaced`.
+    INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at, replaced)
+      SELECT station, slot, base + i, source, seq_id, text, identity, now - age,
+        CASE WHEN coming > size AND coming - place = size - 1 THEN base + i - 1 ELSE 0 END
+      FROM placed WHERE stays
       ON CONFLICT (station, slot) DO UPDATE SET
         time = excluded.time, source = excluded.source, seq_id = excluded.seq_id, text = excluded.text,
-        identity = excluded.identity, received_at = excluded.received_at;
+        identity = excluded.identity, received_at = excluded.received_at,
+        replaced = greatest(ring.replaced, ring.time, excluded.replaced);
 
     -- In one transaction with the messages: no message is ever durable without its notification being due. Sorted, as
     -- in everything that locks several of these rows. If the oldest message came in later than now, the clock was set

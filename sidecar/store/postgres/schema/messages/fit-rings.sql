@@ -10,14 +10,18 @@ BEGIN
   -- The newest message goes into the last slot, older ones in order before it.
   WITH removed AS (
     DELETE FROM ring RETURNING *
+  ), ranked AS (
+    SELECT removed.*, places - row_number() OVER (PARTITION BY station ORDER BY time DESC) AS place FROM removed
   ), fitted AS (
-    SELECT removed.*, places - row_number() OVER (PARTITION BY station ORDER BY time DESC) AS place
-    FROM removed WHERE time > 0
+    SELECT * FROM ranked WHERE time > 0
+  ), dropped AS (
+    SELECT station AS key, max(CASE WHEN place < 0 THEN greatest(time, replaced) ELSE replaced END) AS newest
+    FROM ranked GROUP BY station
   )
-  INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at)
+  INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at, replaced)
     SELECT key, one.place, coalesce(time, 0), coalesce(source, ''), coalesce(seq_id, ''),
-      coalesce(text, repeat(' ', 92)::bytea), coalesce(identity, ''), coalesce(received_at, 0)
-    FROM (SELECT DISTINCT station AS key FROM fitted) AS filled JOIN station USING (key)
+      coalesce(text, repeat(' ', 92)::bytea), coalesce(identity, ''), coalesce(received_at, 0), newest
+    FROM (SELECT DISTINCT station AS key FROM fitted) AS filled JOIN station USING (key) JOIN dropped USING (key)
       CROSS JOIN generate_series(0, places - 1) AS one (place)
       LEFT JOIN fitted ON fitted.station = key AND fitted.place = one.place
     ORDER BY key, one.place;

@@ -8,12 +8,12 @@
 CREATE OR REPLACE FUNCTION read_newer(stations text[], devices text[], sinces float8[])
 RETURNS TABLE (
   i bigint, "last" bigint, station_registered_at bigint, keys text[], registered_at bigint[],
-  cursors bigint[], newest bigint, messages bytea)
+  cursors bigint[], newest bigint, newest_dropped bigint, messages bytea)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
-    SELECT one.i, clock.last, station.registered_at, asking.*, held.newest, held.messages
+    SELECT one.i, clock.last, station.registered_at, asking.*, held.newest, held.newest_dropped, held.messages
     FROM unnest(stations, devices, sinces) WITH ORDINALITY AS one (station, device, since, i)
       CROSS JOIN clock
       LEFT JOIN station ON station.key = one.station
@@ -21,7 +21,7 @@ BEGIN
         SELECT array_agg(key), array_agg(device.registered_at), array_agg(device.newest_cursor) FROM device
         WHERE device.station = one.station AND (one.device IS NULL OR key = one.device)) AS asking ON true
       LEFT JOIN LATERAL (
-        SELECT max(ring.time) AS newest,
+        SELECT max(ring.time) AS newest, max(replaced) AS newest_dropped,
           string_agg(
             int8send(ring.time)
               || int2send(length(source)::int2) || int2send(length(seq_id)::int2) || int4send(length(ring.text))

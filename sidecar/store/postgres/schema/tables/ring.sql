@@ -10,5 +10,8 @@ CREATE TABLE ring (
   text bytea NOT NULL,
   identity bytea NOT NULL,
   received_at bigint NOT NULL,
+  -- The message that the ring dropped for this one, or a later one before this one; 0 if there is none. The highest of
+  -- a ring is the newest message that it has dropped.
+  replaced bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (station, slot)
 ) WITH (fillfactor = 70);

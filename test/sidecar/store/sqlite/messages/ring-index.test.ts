@@ -16,6 +16,9 @@ const STATIONS = ['N1CALL', 'N2CALL', 'N3CALL']
 const INSERT = `
   INSERT INTO message SELECT value ->> 0, value ->> 1, 'W1AW', '', x'', 0 FROM json_each(?)`
 
+const REGISTER = 'INSERT INTO station (key, registered_at) SELECT value, 1 FROM json_each(?)'
+const FORGET_DROPPED = 'UPDATE station SET dropped_through = 0 WHERE key = ?'
+
 type Step =
   | { readonly kind: 'add'; readonly to: readonly string[] }
   | { readonly kind: 'discard'; readonly station: string; readonly atMost: number | undefined }
@@ -49,6 +52,7 @@ describe('The index in memory of the ring buffers in the file', () => {
     await stores.wipe()
     connection = await openFile(stores.path())
     database = groupCommits(connection, stores.clock, stores.log)
+    await connection.all(REGISTER, JSON.stringify(STATIONS))
     rings = (await openRingIndex(connection, SETTINGS)).rings
     time = 0
   }
@@ -61,7 +65,12 @@ describe('The index in memory of the ring buffers in the file', () => {
       await rings.sweep(tx, now)
       return void expect(contentsOf(rings).rings).to.deep.equal(ringsBefore)
     }
-    if (first.kind === 'discard') return void (await rings.discard(tx, [first.station], first.atMost))
+    if (first.kind === 'discard') {
+      await rings.discard(tx, [first.station], first.atMost)
+      // As if the station had been removed and had registered again.
+      if (![...rings.keys()].includes(first.station)) await tx.all(FORGET_DROPPED, first.station)
+      return
+    }
     const messages = first.to.map((to) => ({ to, stamp: ++time }))
     rings.add(tx, messages, now)
     await tx.all(INSERT, JSON.stringify(messages.map(({ to, stamp }) => [stamp, to])))
@@ -83,6 +92,7 @@ describe('The index in memory of the ring buffers in the file', () => {
   const contentsOf = (index: RingIndex) => ({
     rings: STATIONS.map((key) => index.newer(key, 0)),
     newest: STATIONS.map((key) => index.newest(key)),
+    newestDropped: STATIONS.map((key) => index.newestDropped(key)),
     dropped: index.dropped(),
     keys: [...index.keys()].sort(),
   })
