@@ -57,7 +57,7 @@ describe('A client that a generator makes of openapi.json', () => {
       printed = await java(running)
       return printed
     })
-    expect(JSON.parse(printed).unknown).to.equal('unknown_default_open_api')
+    expect(JSON.parse(printed)).to.include({ unknown: 'unknown_default_open_api', push: 'W1AW' })
   })
 
   // Shows: sidecar C15.8.
@@ -82,6 +82,11 @@ describe('A client that a generator makes of openapi.json', () => {
     expect(await model('ErrorCode')).to.match(
       /enum ErrorCode: String[\s\S]*case notRegistered = "not_registered"[\s\S]*case unknownDefaultOpenApi/,
     )
+    expect(await model('IosPush'))
+      .to.include('public var fromCall: String')
+      .and.include('public var aps: Aps')
+    const requests = await readFile(join(folder, 'Sources/OpenAPIClient/APIs/DefaultAPI.swift'), 'utf8')
+    expect(requests).to.include('func register(').and.include('func webPush(')
     const infrastructure = await readFile(join(folder, 'Sources/OpenAPIClient/Infrastructure/APIs.swift'), 'utf8')
     expect(infrastructure)
       .to.include(`basePath: String = "${address()}"`)

@@ -9,8 +9,8 @@ interface Operation {
 const DOCUMENT = openApiDocument()
 const PATHS: Readonly<Record<string, { readonly post?: Operation }>> = JSON.parse(JSON.stringify(DOCUMENT.paths))
 
-/** Schemas of the document for parts of answers. */
-const ANSWERS = /Answer$|^(Message|Avatar|ErrorDetail)$/
+/** Schemas of the document for answers, pushes and their parts. */
+const ANSWERS = /Answer$|Push$|^(Message|Avatar|ErrorDetail|Aps|ApsAlert)$/
 
 // The keywords of OpenAPI around the schemas are none of JSON Schema's.
 const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false })
@@ -36,6 +36,11 @@ export function expectDocumented(
   if (answer.status === 200) expectValid(`${place}/requestBody/${content}`, sentValue(request.body))
   else if (!response.description.includes(`${Object(answer.body).error}: `))
     throw new Error(`${path} answered with another error than its document says of ${answer.status}.`)
+}
+
+/** Throws if what a phone receives in a push does not match the webhook in `/v1/openapi.json`. */
+export function expectDocumentedPush(webhook: keyof typeof DOCUMENT.webhooks, received: unknown): void {
+  expectValid(`webhooks/${webhook}/post/requestBody/content/application~1json/schema`, received)
 }
 
 /** Whether `/v1/openapi.json` lets a body be sent to a call, but for what is taken beside it. */

@@ -1,6 +1,7 @@
 import { API_ERRORS, type ApiErrorCode } from '../../errors.ts'
 import { BODY_SCHEMAS, type BodySchema } from '../requests/body-schemas.ts'
 import { ANSWER_SCHEMAS } from './answer-schemas.ts'
+import { PUSH_SCHEMAS, WEBHOOKS } from './push-schemas.ts'
 
 type AnswerName = keyof typeof ANSWER_SCHEMAS
 
@@ -14,6 +15,22 @@ const ALWAYS: readonly ApiErrorCode[] = [
   'overloaded',
 ]
 
+const ANY_SERVER = {
+  url: '{address}',
+  description: 'Any sidecar: for a client that was generated from a file.',
+  variables: {
+    address: { default: 'https://aprs.example.org', description: 'Address of the sidecar, without /v1.' },
+  },
+}
+
+/** The answer to any request over a rate limit. It has no body. */
+const OVER_LIMIT = {
+  429: {
+    description:
+      'Over a rate limit, behind a proxy: no body. Without a proxy, the connection closes without an answer. Try again after 2 to 4 seconds, and double the pause after each failure, up to 15 minutes.',
+  },
+}
+
 /**
  * Returns the API as an OpenAPI 3.1 document. It contains the same schemas that validate requests. Source: OpenAPI
  * Specification 3.1.
@@ -25,21 +42,13 @@ export function openApiDocument() {
       title: 'mesh-companion sidecar',
       version: '1',
       description:
-        'Push, sync and avatars for an APRS messaging app. Over a rate limit the connection ends without an answer (behind a proxy: status 429 without a body). Unknown members are ignored, in requests and in answers.',
+        'Push, sync and avatars for an APRS messaging app. Over a rate limit the connection ends without an answer (behind a proxy: status 429 without a body). Unknown members are ignored, in requests and in answers. The webhooks are what phones receive from their push gateways.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     // The first URL is relative to the document, so it is right behind any proxy.
-    servers: [
-      { url: '..', description: 'Where this document was fetched from.' },
-      {
-        url: '{address}',
-        description: 'Any sidecar: for a client that was generated from a file.',
-        variables: {
-          address: { default: 'https://aprs.example.org', description: 'Address of the sidecar, without /v1.' },
-        },
-      },
-    ],
+    servers: [{ url: '..', description: 'Where this document was fetched from.' }, ANY_SERVER],
     paths: paths(),
+    webhooks: WEBHOOKS,
     components: {
       schemas: {
         RegisterBody: forClients(BODY_SCHEMAS.register),
@@ -47,9 +56,18 @@ export function openApiDocument() {
         AvatarsBody: forClients(BODY_SCHEMAS.avatars),
         UnregisterBody: forClients(BODY_SCHEMAS.unregister),
         ...ANSWER_SCHEMAS,
+        ...PUSH_SCHEMAS,
       },
     },
   }
+}
+
+/**
+ * Returns the document for the package. It has no address relative to itself, because some code generators make
+ * `http://..` of such an address if they read a file.
+ */
+export function packagedDocument() {
+  return { ...openApiDocument(), servers: [ANY_SERVER] }
 }
 
 function paths() {
@@ -89,6 +107,7 @@ function paths() {
         responses: {
           200: answer('The key', ref('WebPushAnswer')),
           ...refusals(['not_found', 'too_large', 'internal']),
+          ...OVER_LIMIT,
         },
       },
     },
@@ -99,6 +118,7 @@ function paths() {
         responses: {
           200: answer('This document', { type: 'object' }),
           ...refusals(['too_large', 'internal']),
+          ...OVER_LIMIT,
         },
       },
     },
@@ -125,7 +145,7 @@ function post(
       operationId,
       summary,
       requestBody: { required: true, content: { 'application/json': { schema: body } } },
-      responses: { 200: answer(summary, ref(answerName)), ...refusals([...ALWAYS, ...codes]) },
+      responses: { 200: answer(summary, ref(answerName)), ...refusals([...ALWAYS, ...codes]), ...OVER_LIMIT },
     },
   }
 }

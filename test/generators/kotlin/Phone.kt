@@ -2,6 +2,7 @@ import org.openapitools.client.apis.DefaultApi
 import org.openapitools.client.infrastructure.ClientError
 import org.openapitools.client.infrastructure.ClientException
 import org.openapitools.client.infrastructure.Serializer
+import org.openapitools.client.models.AndroidPush
 import org.openapitools.client.models.AvatarsBody
 import org.openapitools.client.models.ErrorAnswer
 import org.openapitools.client.models.RegisterBody
@@ -26,6 +27,8 @@ fun main(given: Array<String>) {
     } catch (refusal: ClientException) {
         errorOf((refusal.response as ClientError<*>).body as String).value
     }
+    val data = """{"fromCall":"W1AW","seqId":"12","to":"N0CALL-7","count":"1","collapseId":"aprs-N0CALL-7"}"""
+    val push = Serializer.moshi.adapter(AndroidPush::class.java).fromJson(data)!!
     val seen = mapOf(
         "text" to message.text,
         "time" to message.time.toString(),
@@ -33,6 +36,7 @@ fun main(given: Array<String>) {
         "held" to pictured.avatarHash,
         "avatar" to avatars.avatars.getValue("N0CALL-7").hash,
         "refused" to refused,
+        "push" to push.fromCall,
         "unknown" to errorOf("""{"error":"of_a_later_version","message":""}""").value,
     )
     println(Serializer.moshi.adapter(Map::class.java).toJson(seen))

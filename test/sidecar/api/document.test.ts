@@ -1,14 +1,19 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { openApiDocument } from '../../../sidecar/api/openapi/document.ts'
+import { openApiDocument, packagedDocument } from '../../../sidecar/api/openapi/document.ts'
 import { API_ERRORS } from '../../../sidecar/errors.ts'
 import { isDocumentedBody } from '../../support/api-document.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 
+interface Operation {
+  readonly responses: Readonly<Record<string, object>>
+}
+
 interface Published {
-  readonly paths: Readonly<Record<string, { readonly get?: object; readonly post?: object }>>
+  readonly servers: readonly object[]
+  readonly paths: Readonly<Record<string, { readonly get?: Operation; readonly post?: Operation }>>
 }
 
 describe('The OpenAPI document of the API', () => {
@@ -71,6 +76,25 @@ describe('The OpenAPI document of the API', () => {
     const text = JSON.stringify(openApiDocument().paths)
     const untold = Object.keys(API_ERRORS).filter((code) => !text.includes(`${code}: `))
     expect(untold).to.deep.equal(['method_not_allowed'])
+  })
+
+  // Shows: sidecar C15.2.
+  it('documents status 429 without a body for every request', async () => {
+    const { paths } = await fetched()
+    for (const [path, methods] of Object.entries(paths))
+      for (const { responses } of Object.values(methods)) {
+        expect(responses, path).to.have.property('429')
+        expect(responses[429], path).to.have.all.keys('description')
+      }
+  })
+
+  // Shows: sidecar C15.9.
+  it('of the package is the served document without the relative address', async () => {
+    const {
+      servers: [, any],
+      ...served
+    } = await fetched()
+    expect(JSON.parse(JSON.stringify(packagedDocument()))).to.deep.equal({ ...served, servers: [any] })
   })
 
   // Shows: sidecar C15.1.

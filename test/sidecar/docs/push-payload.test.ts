@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { startApns } from '../../../fixtures/push/apns.ts'
 import { startFcm } from '../../../fixtures/push/fcm.ts'
 import { startWebPush } from '../../../fixtures/push/webpush.ts'
+import { openApiDocument } from '../../../sidecar/api/openapi/document.ts'
 import { avatarHash } from '../../../sidecar/api/requests/avatar.ts'
 import { makeVapidKeys } from '../../../sidecar/config/vapid-keys.ts'
 import { createLog } from '../../../sidecar/log.ts'
@@ -10,6 +11,7 @@ import { openFcm } from '../../../sidecar/push/fcm/fcm.ts'
 import type { PushGateway } from '../../../sidecar/push/gateway/gateway.ts'
 import { buildNotification, type SenderAvatar } from '../../../sidecar/push/gateway/notification.ts'
 import { openWebPush } from '../../../sidecar/push/web-push/web-push.ts'
+import { expectDocumentedPush } from '../../support/api-document.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { pngOfLength } from '../../support/png-of-length.ts'
 import { codesIn, EXAMPLES, namesIn, rowsIn, textOf } from './page.ts'
@@ -53,13 +55,18 @@ describe('the description of a push for app developers', () => {
   const sent = async (gateway: PushGateway, token: string) =>
     expect(await gateway.send(token, notification(TOWER))).to.deep.equal({ kind: 'accepted' })
 
-  // Shows: sidecar C15.7.
+  // Shows: sidecar C15.7, C15.9.
   it('lists every possible data key, and which are always present', () => {
     const image = pngOfLength(3000)
     const pictured = { icon: 'tower', image, hash: avatarHash('tower', image) }
     const dataOf = (avatar: SenderAvatar) => Object.keys(notification(avatar).data)
     expect(named(keys)).to.have.members([...new Set([...dataOf(pictured), ...dataOf('cleared')])])
     expect(named(keys.filter(([, when]) => when === 'always'))).to.have.members(dataOf('none'))
+    const { properties, required } = openApiDocument().components.schemas.AndroidPush
+    expect(Object.keys(properties)).to.have.members(named(keys))
+    expect(required).to.have.members(dataOf('none'))
+    for (const avatar of [pictured, 'cleared', 'none'] as const)
+      expectDocumentedPush('androidPush', notification(avatar).data)
     const tooLarge = pngOfLength(3004)
     expect(dataOf({ ...pictured, image: tooLarge, hash: avatarHash('tower', tooLarge) })).not.to.include(
       'fromAvatarImage',
@@ -78,6 +85,7 @@ describe('the description of a push for app developers', () => {
     const { token } = example('FcmMessage')
     await sent(closing(openFcm({ ...fcm.settings }, log)), String(token))
     expect(fcm.received[0]).to.deep.equal(example('FcmMessage'))
+    expectDocumentedPush('androidPush', fcm.received[0]?.data)
     expect(namesIn(textOf(PAGE, '### Android: FCM'), 'key')).to.have.members(pathsIn(fcm.received[0], ['data']))
   })
 
@@ -88,6 +96,7 @@ describe('the description of a push for app developers', () => {
     await sent(closing(openApns(apns.settings, log, clock)), DEVICE)
     const [received] = apns.received
     expect(received?.payload).to.deep.equal(example('ApnsPayload'))
+    expectDocumentedPush('iosPush', received?.payload)
     const { aps } = received?.payload ?? {}
     expect(namesIn(textOf(PAGE, '### iOS: APNs'), 'key')).to.have.members([...pathsIn({ aps }), 'aps'])
     const headers = headersOf('### iOS: APNs')
@@ -108,6 +117,7 @@ describe('the description of a push for app developers', () => {
     await sent(gateway, JSON.stringify(service.subscribe(vapid.publicKey)))
     const [received] = service.received
     expect(received?.payload).to.deep.equal(example('WebPushMessage'))
+    expectDocumentedPush('webPush', received?.payload)
     const beside = pathsIn(received?.payload).filter((name) => !named(keys).includes(name))
     expect(namesIn(textOf(PAGE, '### Phones without Google: Web Push'), 'key')).to.have.members(beside)
     const headers = headersOf('### Phones without Google: Web Push')
