@@ -114,7 +114,7 @@ describe('the documents', () => {
       ),
     )
     const files = named.filter(({ word }) => !word.startsWith('/opt/'))
-    expect(files.length).to.be.at.least(4)
+    expect(files.length).to.be.at.least(3)
     for (const { path, word } of files)
       expect(word, path)
         .to.match(/^\.{1,2}\//)

@@ -5,10 +5,11 @@ import { SETTINGS_SCHEMA } from './schema.ts'
 
 /**
  * The folder for the JSON Schema of the sidecar's configuration, which this script writes as part of `npm run build`.
+ * `npm run pack:sidecar` passes another folder.
  * Editors use the schema to complete and explain settings. The sidecar validates the configuration with the same
  * schema.
  */
-const FOLDER = fileURLToPath(new URL('../../dist/schemas', import.meta.url))
+const FOLDER = process.argv[2] ?? fileURLToPath(new URL('../../dist/schemas', import.meta.url))
 
 const published = {
   $schema: 'http://json-schema.org/draft-07/schema#',

@@ -62,7 +62,7 @@ describe('what an operator installs', () => {
     // Shows: sidecar C12.8.
     it("the unit starts the package's command with the operators' page's configuration", () => {
       expect(PACKAGE.bin).to.have.property(COMMAND)
-      expect(settings.get('ExecStart')).to.equal(`/opt/mesh-companion/node_modules/.bin/${COMMAND} --config ${CONFIG}`)
+      expect(settings.get('ExecStart')).to.equal(`/opt/mesh-companion/bin/${COMMAND} --config ${CONFIG}`)
       expect(EVERY_DAY).to.include('/opt/mesh-companion').and.include(CONFIG).and.include(basename(UNIT))
     })
 

@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { startAprsIs } from '../../fixtures/aprsis/server.ts'
+import { startFcm } from '../../fixtures/push/fcm.ts'
+import { passcodeOf } from '../../sidecar/index.ts'
+import { createFolder, type FileFolder } from '../support/file-folder.ts'
+import { callAt, claim, registration } from '../support/running-api.ts'
+import { startProgram } from '../support/started-program.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const run = promisify(execFile)
+const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+const ARCHIVE = `mesh-companion-sidecar-${version}-${process.platform}-${process.arch}.tgz`
+const COMMAND = 'mesh-companion/bin/mesh-companion-sidecar'
+
+describe('the package of the sidecar alone', function () {
+  this.timeout(180_000)
+  let folder: FileFolder
+  let archive: string
+  let entries: readonly string[]
+
+  const pack = async (name: string) => {
+    const place = join(folder.path, name)
+    await run(process.execPath, ['--import', 'tsx', 'fixtures/sidecar-package/pack.ts', '--out', place], { cwd: ROOT })
+    return join(place, ARCHIVE)
+  }
+
+  before(async () => {
+    folder = await createFolder('sidecar-package')
+    archive = await pack('first')
+    entries = (await run('tar', ['-tzf', archive], { maxBuffer: 2 ** 24 })).stdout.trimEnd().split('\n')
+  })
+  after(() => folder.remove())
+
+  // Shows: sidecar C12.13.
+  it('contains the unit, pages and libraries, but no plugin, tests or build tools', () => {
+    const inside = entries.map((entry) => entry.replace(/^mesh-companion\//, ''))
+    expect(inside).to.include.members([
+      'bin/mesh-companion-sidecar',
+      'sidecar/deploy/mesh-companion-sidecar.service',
+      'sidecar/docs/quick-start.md',
+      'node_modules/sqlite3/build/Release/node_sqlite3.node',
+      'node_modules/firebase-admin/LICENSE',
+    ])
+    const tops = new Set(inside.map((entry) => entry.split('/')[0]))
+    expect([...tops].sort()).to.deep.equal([
+      '',
+      'CHANGELOG.md',
+      'LICENSE',
+      'bin',
+      'dist',
+      'node_modules',
+      'package.json',
+      'sidecar',
+    ])
+    const unwanted =
+      /^dist\/(?:plugin|fixtures|test)\/|\.ts$|\.map$|^node_modules\/(?:express|openid-client|mocha|tsx|typescript|esbuild|node-gyp|prebuild-install|@google-cloud)\//
+    expect(inside.filter((entry) => unwanted.test(entry))).to.deep.equal([])
+  })
+
+  // Shows: sidecar C12.13.
+  it('has the same bytes when it is built again', async () => {
+    const again = await pack('second')
+    expect((await readFile(again)).equals(await readFile(archive))).to.equal(true)
+  })
+
+  // Shows: sidecar C12.13.
+  it('registers, receives, pushes and syncs from an empty folder that it is unpacked into', async () => {
+    const installed = await createFolder('installed')
+    const [upstream, fcm] = await Promise.all([startAprsIs(), startFcm()])
+    let stop = async () => {}
+    try {
+      await run('tar', ['-xzf', archive, '-C', installed.path])
+      const config = {
+        listen: { port: 0 },
+        admin: { port: 0 },
+        aprsis: { host: upstream.host, port: upstream.port, callsign: 'N0CALL-10', passcode: passcodeOf('N0CALL') },
+        push: { fcm: fcm.settings },
+      }
+      await installed.write('sidecar.json', JSON.stringify(config))
+      const sidecar = await startProgram(
+        join(installed.path, COMMAND),
+        ['--config', join(installed.path, 'sidecar.json')],
+        {
+          ready: /"listening"/,
+          env: { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, NODE_PATH: '', NODE_OPTIONS: '' },
+        },
+      )
+      stop = sidecar.stop
+      const [, url] = /"url":"([^"]+)"/.exec(sidecar.output()) ?? []
+      const token = `phone:${'t'.repeat(120)}`
+      const { status } = await callAt(`${url}/v1/register`, registration('W1AW', { pushToken: token }))
+      expect(status).to.equal(200)
+      await upstream.until(() => upstream.clients().some(({ filter }) => filter.includes('W1AW-7')))
+      upstream.inject('K1ABC>APRS,TCPIP*::W1AW-7   :Hello{1')
+      const push = await fcm.waitFor((message) => message.token === token)
+      expect(push.data).to.include({ fromCall: 'K1ABC', to: 'W1AW-7' })
+      const { body } = await callAt(`${url}/v1/sync`, { ...claim('W1AW'), since: 0 })
+      expect(body.messages.map(({ from, text }) => [from, text])).to.deep.equal([['K1ABC', 'Hello']])
+    } finally {
+      await stop()
+      await Promise.all([upstream.close(), fcm.close(), installed.remove()])
+    }
+  })
+})
