@@ -25,13 +25,13 @@ describe("the plugin's clock", () => {
     expect(offenders).to.deep.equal([])
   })
 
-  it('lets the process exit while a timer is pending', async () => {
+  it('a pending timer does not keep the process running', async () => {
     const script = `import { systemClock } from './plugin/clock.ts'; systemClock.after(600_000, () => undefined); console.log('end')`
     const node = ['--import', 'tsx', '--input-type=module', '-e', script]
     expect((await promisify(execFile)(process.execPath, node)).stdout).to.equal('end\n')
   })
 
-  it("aborts at the deadline or by the caller's signal, and never once cleared", async () => {
+  it("a time limit aborts at its deadline or by the caller's signal, unless cleared", async () => {
     const clock = new FakeClock()
     const asker = new AbortController()
     const [late, aborted, cleared] = [
@@ -50,7 +50,7 @@ describe("the plugin's clock", () => {
     expect(clock.pending).to.equal(0)
   })
 
-  it('distinguishes a late promise from a settled or rejected one', async () => {
+  it('a promise is late only if it neither resolves nor rejects within the time limit', async () => {
     const clock = new FakeClock()
     const never = isLate(clock, new Promise(() => undefined), 1_000)
     expect(await isLate(clock, Promise.resolve(), 1_000)).to.equal(false)

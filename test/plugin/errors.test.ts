@@ -3,7 +3,7 @@ import { LOGIN_ERRORS } from '../../plugin/errors.ts'
 import { printableText } from '../../plugin/log.ts'
 
 describe('remedies', () => {
-  it('remedies contain only characters that a log line can hold', () => {
+  it('remedies contain only characters that a log line may contain', () => {
     for (const [code, { remedy }] of Object.entries(LOGIN_ERRORS)) expect(printableText(remedy), code).to.equal(remedy)
   })
 })

@@ -27,7 +27,7 @@ describe('a user with an account who is refused by groups.required', () => {
   }
 
   // Shows: plugin 6.2.
-  it('a refused user loses all sessions, counted in one log line; other users keep theirs', async () => {
+  it('a refused user loses all sessions, which one log line counts; others keep theirs', async () => {
     const { setup, signedIn } = await startWithBob()
     setGroups(setup, ['others'])
     const refused = await signIn(setup, 'bob')

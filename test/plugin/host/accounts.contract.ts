@@ -24,7 +24,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
   })
   afterEach(() => records.close())
 
-  it('finds an account as it was created, without rights', async () => {
+  it('a new account has its name, address and verification, but no rights', async () => {
     expect(await records.accounts.find('', ALICE.id)).to.deep.equal({
       id: ALICE.id,
       name: 'Alice',
@@ -36,7 +36,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('', NOBODY)).to.equal(undefined)
   })
 
-  it('keeps whether the IdP calls an address verified, not verified, or neither', async () => {
+  it('an account stores the address as verified, not verified or unknown', async () => {
     for (const emailVerified of [true, false, null]) {
       await records.accounts.update('', { ...ALICE, emailVerified })
       expect(await records.accounts.find('', ALICE.id)).to.include({ emailVerified })
@@ -46,13 +46,13 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('', id)).to.include({ emailVerified: null })
   })
 
-  it('distinguishes ids by letter case', async () => {
+  it('account ids are distinguished by letter case', async () => {
     expect(await records.accounts.find('', '~oidc:B')).to.equal(undefined)
     await records.accounts.create('', { ...BOB, id: '~oidc:B' })
     expect((await records.accounts.find('', '~oidc:B'))?.id).to.equal('~oidc:B')
   })
 
-  it('keeps accounts and groups of domains apart', async () => {
+  it('accounts and groups of different domains are separate', async () => {
     expect(await records.accounts.find('customer', ALICE.id)).to.equal(undefined)
     await records.accounts.create('customer', { ...ALICE, name: 'Other Alice' })
     await records.accounts.setSiteAdmin('customer', ALICE.id, true)
@@ -64,12 +64,12 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.allOf('', ALICE.id)).to.deep.equal([])
   })
 
-  it('does not overwrite an account that another login has created', async () => {
+  it('creating an account that already exists fails and changes nothing', async () => {
     expect(await messageOf(records.accounts.create('', { ...ALICE, name: 'Mallory' }))).to.match(/already exists/)
     expect((await records.accounts.find('', ALICE.id))?.name).to.equal('Alice')
   })
 
-  it('updates name and address, but neither rights nor memberships', async () => {
+  it('an update changes name and address, but neither rights nor memberships', async () => {
     await records.accounts.setSiteAdmin('', ALICE.id, true)
     await records.groups.join('', ALICE.id, 'staff')
     await records.accounts.update('', { ...ALICE, name: 'Alice B.', email: null })
@@ -79,7 +79,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
-  it('remembers the issuer of the last login, also after a login that names none', async () => {
+  it('an account keeps the issuer of the last login that named one', async () => {
     const remembered = async (id: UserId) => (await records.accounts.find('', id))?.issuer
     expect(await remembered(ALICE.id)).to.equal(undefined)
     await records.accounts.update('', { ...ALICE, issuer: 'https://one.example' })
@@ -93,7 +93,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await remembered(BOB.id)).to.equal(undefined)
   })
 
-  it('grants and revokes site admin', async () => {
+  it('an account gains and loses site admin', async () => {
     for (const siteAdmin of [true, false]) {
       await records.accounts.setSiteAdmin('', ALICE.id, siteAdmin)
       expect(await records.accounts.find('', ALICE.id)).to.include({ siteAdmin })
@@ -101,7 +101,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     }
   })
 
-  it('rejects changes to a missing account', async () => {
+  it('updating a missing account fails and creates none', async () => {
     for (const work of [
       records.accounts.update('', { ...BOB, id: NOBODY }),
       records.accounts.setSiteAdmin('', NOBODY, true),
@@ -111,7 +111,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('', NOBODY)).to.equal(undefined)
   })
 
-  it('loses none of 42 simultaneous changes', async () => {
+  it('none of 42 simultaneous changes to accounts and groups is lost', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `group ${index}`)
     await Promise.all([
       records.accounts.update('', { ...ALICE, name: 'Alice B.' }),
@@ -124,7 +124,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.allOf('', ALICE.id)).to.have.length(40)
   })
 
-  it('creates a mirrored group with its first member, and lets others join and leave', async () => {
+  it('the first member creates a mirrored group; others join and leave it', async () => {
     await records.groups.join('', ALICE.id, 'staff')
     await records.groups.join('', ALICE.id, 'staff')
     await records.groups.join('', BOB.id, 'staff')
@@ -142,7 +142,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
   })
 
   // Shows: plugin 6.10, 9.24.
-  it('mirrors a group beside one of the same name made by hand', async () => {
+  it('a mirrored group exists beside a group of the same name made by hand', async () => {
     await records.groups.joinByHand('', BOB.id, 'staff')
 
     await records.groups.join('', ALICE.id, 'staff')
@@ -159,7 +159,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.allOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
-  it('accepts names that are special in JavaScript, such as __proto__', async () => {
+  it('names that are special in JavaScript, such as __proto__, are ordinary names', async () => {
     const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']
     for (const name of names) {
       const id: UserId = `~oidc:${name}`
@@ -172,7 +172,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('valueOf', '~oidc:valueOf')).to.equal(undefined)
   })
 
-  it('confuses no two pairs of domain and id', async () => {
+  it('no two pairs of domain and id share an account, whatever their separators', async () => {
     for (const between of ['/', ' ', ',', '"', '","', '\\', ':', '\n']) {
       await records.accounts.create(`x${between}~oidc:y`, { ...BOB, id: '~oidc:z', name: 'one' })
       await records.accounts.create('x', { ...BOB, id: `~oidc:y${between}~oidc:z`, name: 'other' })
@@ -181,7 +181,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     }
   })
 
-  it('distinguishes groups by letter case', async () => {
+  it('group names are distinguished by letter case', async () => {
     await records.groups.join('', BOB.id, 'Staff')
     await records.groups.join('', ALICE.id, 'staff')
     await records.groups.leave('', BOB.id, 'staff')
@@ -189,7 +189,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
-  it("lists a user's groups in alphabetical order, and ignores leaving a missing group", async () => {
+  it("a user's groups are in alphabetical order; leaving a missing group is no error", async () => {
     for (const name of ['radio', 'club']) await records.groups.join('', ALICE.id, name)
     await records.groups.joinByHand('', ALICE.id, 'admins')
     for (const id of [ALICE.id, NOBODY]) await records.groups.leave('', id, 'nowhere')

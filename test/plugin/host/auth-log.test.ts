@@ -14,7 +14,7 @@ const entry: AuthLogEntry = {
 const hostWith = (authLog: Host['authLog']) => ({ authLog, domainOf: () => 'd' }) as unknown as Host
 
 describe('the authentication log of a host', () => {
-  it('removes line breaks, control and direction characters, also inside lists', () => {
+  it('removes line breaks, control and direction characters from log entries', () => {
     const entries: AuthLogEntry[] = []
     withCleanAuthLog(hostWith((line) => entries.push(line))).authLog(entry)
     expect(entries).to.deep.equal([
@@ -26,7 +26,7 @@ describe('the authentication log of a host', () => {
     ])
   })
 
-  it("keeps a login alive if the host's log throws", () => {
+  it("a login continues if the host's log throws", () => {
     const host = withCleanAuthLog(
       hostWith(() => {
         throw new Error('disk full')
@@ -35,7 +35,7 @@ describe('the authentication log of a host', () => {
     expect(() => host.authLog(entry)).to.not.throw()
   })
 
-  it('keeps the other methods of the host bound', () => {
+  it("the host's other methods keep their this if its log is wrapped", () => {
     class Server {
       readonly #key = 'customer'
       readonly authLog = () => undefined

@@ -27,7 +27,7 @@ describe('Sessions over cookie-session', () => {
       browser = newBrowser()
     })
 
-    it('keeps tokens unreadable in cookies, and those for the IdP out of them', async () => {
+    it('cookies contain neither readable claims nor any token for the IdP', async () => {
       await call(browser, 'start', login)
       const contents = cookiesOf(browser).map(({ value }) => value + Buffer.from(value, 'base64').toString('latin1'))
       for (const secret of [ID_TOKEN, 'claims-of-alice', 'an access token', 'a refresh token']) {
@@ -35,7 +35,7 @@ describe('Sessions over cookie-session', () => {
       }
     })
 
-    it('keeps cookies small enough for proxies, however large the ID token', async () => {
+    it('cookies stay below 2,000 characters, however large the ID token', async () => {
       const subject = 'u'.repeat(255)
       await call(browser, 'start', { ...login, idToken: 'x'.repeat(2900), subject, userId: `~oidc:${subject}` })
       expect(await current(browser)).to.include({ subject })
@@ -43,7 +43,7 @@ describe('Sessions over cookie-session', () => {
       expect(set.reduce((sum, size) => sum + size)).to.be.below(2_000)
     })
 
-    it('a session does not begin a session that is too large for a cookie', async () => {
+    it('a login that is too large for a cookie fails and ends the previous session', async () => {
       await call(browser, 'start', login)
       const { error } = await call(browser, 'start', { ...login, sid: 's'.repeat(4000) })
       expect(error).to.equal('The sign-in is too large for a cookie.')

@@ -46,14 +46,15 @@ const sealed = (sessions: Sessions) => {
   return sessions
 }
 
-describe('Sessions over express-session, with a store that lists its sessions', () =>
+describe('sessions over express-session, with a store that lists its sessions', () =>
   withStore(() => new MemoryStore()))
 
-describe('Sessions over express-session that keep their tokens', () => withStore(() => new MemoryStore(), true))
+describe('sessions over express-session that keep their tokens', () => withStore(() => new MemoryStore(), true))
 
-describe('Sessions over express-session, with a store that cannot', () => withStore(() => new SilentStore()))
+describe('sessions over express-session, with a store that cannot list its sessions', () =>
+  withStore(() => new SilentStore()))
 
-describe('Sessions over express-session', () => {
+describe('sessions over express-session', () => {
   const { serve, newBrowser, cookiesOf, call, current, copyOf } = sessionServers()
   const cookie = { path: '/', sameSite: 'lax', httpOnly: true } as const
   const middleware = (sessionStore: MemoryStore) =>
@@ -94,20 +95,20 @@ describe('Sessions over express-session', () => {
     expect(await current(oldBrowser)).to.equal(null)
   })
 
-  it('removes the cookie and all its entries in the store when it ends', async () => {
+  it('the end of a session removes its cookie and all its entries in the store', async () => {
     await start()
     await call(browser, 'end')
     expect([cookieOf(browser), store.entries()]).to.deep.equal([undefined, []])
   })
 
-  describe('with a sid of the IdP', () => {
+  describe('a session with a sid of the IdP', () => {
     const requestWith = (sessionStore: MemoryStore) => ({ sessionStore: sessionStore }) as unknown as Request
     const named = (sid: string) => ({ ...SIGN_IN, subject: null, sid })
     /** Sessions as another process of the server, or the next one, opens them. */
     const openAgain = () => expressSessions({ cookieName: 'sid', clock })
 
     // Shows: plugin 9.10.
-    it('another process knows a sid until the last session with it ends', async () => {
+    it('another process finds a sid until the last session with that sid ends', async () => {
       await start()
       const otherBrowser = newBrowser()
       await call(otherBrowser, 'start', SIGN_IN)
@@ -120,7 +121,7 @@ describe('Sessions over express-session', () => {
       expect(store.entries()).to.deep.equal([])
     })
 
-    it('a session ends by its sid at another process', async () => {
+    it('another process ends a session by its sid', async () => {
       await start()
       await openAgain().endMatching(requestWith(store), named('s-1'))
       expect(await openAgain().knows?.(requestWith(store), named('s-1'))).to.equal(false)
@@ -129,7 +130,7 @@ describe('Sessions over express-session', () => {
     })
 
     // Shows: plugin 9.10.
-    it('an unknown sid costs the same store operations at 200 sessions as at one', async () => {
+    it('looking up an unknown sid costs the same with 200 sessions as with one', async () => {
       const operations = async () => {
         const calls: string[] = []
         const watched = new Proxy(store, {
@@ -170,7 +171,7 @@ describe('Sessions over express-session', () => {
     ['tokens', { access: 'x', accessExpiresAt: '7', refresh: null }],
     ['tokens', { access: 7, accessExpiresAt: null, refresh: null }],
   ] as const) {
-    it(`is signed out if ${name} in the store is ${JSON.stringify(value) ?? 'missing'}`, async () => {
+    it(`a session is invalid if its ${name} in the store is ${JSON.stringify(value) ?? 'missing'}`, async () => {
       expect((await start({ [name]: value })).error).to.equal(undefined)
       expect(await current(browser)).to.equal(null)
     })
@@ -180,14 +181,14 @@ describe('Sessions over express-session', () => {
     ['failing', 'could not'],
     ['hanging', 'took too long to'],
   ] as const) {
-    it(`a session does not begin while the store is ${mood}, even at the request's end`, async () => {
+    it(`no session begins while the store is ${mood}, not even at the end of the request`, async () => {
       Object.assign(store, { mood, only: 'set' })
       expect((await start()).error).to.equal(`The session store ${words} save the session.`)
       store.mood = 'fine'
       expect([cookieOf(browser), store.ids()]).to.deep.equal([undefined, []])
     })
 
-    it(`reports a failure to replace the previous session while the store is ${mood}`, async () => {
+    it(`signing in again fails while the store is ${mood} at removing the old session`, async () => {
       await start()
       Object.assign(store, { mood, only: 'destroy' })
       const { error } = await start({ userId: '~oidc:u-2' })
@@ -196,7 +197,7 @@ describe('Sessions over express-session', () => {
       expect((await current(browser))?.userId).to.not.equal('~oidc:u-2')
     })
 
-    it(`leaves the browser at its end even while the store is ${mood}`, async () => {
+    it(`the end of a session clears its cookie even while the store is ${mood}`, async () => {
       await start()
       Object.assign(store, { mood, only: 'destroy' })
       expect((await call(browser, 'end')).error).to.equal(`The session store ${words} end the session.`)
@@ -204,7 +205,7 @@ describe('Sessions over express-session', () => {
     })
 
     for (const only of ['all', 'destroy'] as const) {
-      it(`a session counts as ended by the IdP even if the store is ${mood} at ${only}`, async () => {
+      it(`a session that the IdP ended is invalid even if the store is ${mood} at ${only}`, async () => {
         await start()
         Object.assign(store, { mood, only })
         expect((await endAtIdp()).error).to.match(/^The session store (could not|took too long to) /)
@@ -214,7 +215,7 @@ describe('Sessions over express-session', () => {
     }
   }
 
-  it('a session ended by the IdP is deleted, even if the store cannot list', async () => {
+  it('a session that the IdP ended is deleted even if the store cannot list', async () => {
     for (const sessionStore of [store, new SilentStore()]) {
       await serve({ sessions, middleware: middleware(sessionStore) })
       for (const sid of ['s-1', 's-2', 's-1']) await call(newBrowser(), 'start', { ...SIGN_IN, sid })
@@ -230,7 +231,7 @@ describe('Sessions over express-session', () => {
     ['an IdP', 'ended'],
   ] as const) {
     // Shows: plugin 9.23.
-    it(`a session stays ended by ${cause} although a pending request writes it back`, async () => {
+    it(`a session ended by ${cause} stays ended if a pending request writes it back`, async () => {
       const [reached, finish] = [deferred(), deferred()]
       await serve({ sessions, middleware: middleware(store) }, () => {
         reached.resolve()
@@ -251,7 +252,7 @@ describe('Sessions over express-session', () => {
   }
 
   // Shows: plugin 9.15.
-  it('a session is leased to one process at a time, which sees what others wrote', async () => {
+  it('only one process at a time leases a session, and reads what others wrote', async () => {
     const used = new Set<string>()
     const revocations: RevocationStore = {
       ...memoryRevocations({ now: () => clock.now() }),

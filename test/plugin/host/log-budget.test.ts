@@ -25,7 +25,7 @@ describe('the budget of log lines', () => {
   }
 
   // Shows: plugin 10.28.
-  it('writes 10 lines a second for a refusal code, then the number left out', async () => {
+  it('logs 10 refusals a second for each code, then how many were left out', async () => {
     write(1_000, entry('login-failed', 'transaction_missing'))
     expect(lines).to.have.length(10)
     await clock.advance(1_000)
@@ -39,7 +39,7 @@ describe('the budget of log lines', () => {
     expect(clock.pending).to.equal(0)
   })
 
-  it('counts a line once even if the timer fires early', () => {
+  it('counts each omitted line once even if the timer fires early', () => {
     const timers: (() => unknown)[] = []
     const early = {
       now: () => 0,
@@ -58,7 +58,7 @@ describe('the budget of log lines', () => {
     expect(counts).to.deep.equal([3, 2])
   })
 
-  it('has a separate budget for each domain, event and code', () => {
+  it('each domain, event and code has a separate budget of lines', () => {
     write(20, entry('login-failed', 'transaction_missing'))
     write(10, entry('login-failed', 'not_in_required_group'))
     write(10, entry('login-failed', 'transaction_missing', 'other'))
@@ -67,14 +67,14 @@ describe('the budget of log lines', () => {
   })
 
   // Shows: plugin 10.28.
-  it('leaves out no line that strangers cannot cause', () => {
+  it('omits no line that only signed-in users or administrators can cause', () => {
     for (const event of ['login', 'configuration-warning', 'session-ended', 'backchannel-logout']) {
       write(100, entry(event, 'deprecated_key'))
     }
     expect(lines).to.have.length(400)
   })
 
-  it('writes the number of lines left out when it is closed', () => {
+  it('logs the number of omitted lines when it closes', () => {
     write(15, entry('login-failed', 'internal', 'one'))
     budget.close()
     expect(lines.at(-1)).to.deep.include({ event: 'lines-left-out', domain: 'one' })

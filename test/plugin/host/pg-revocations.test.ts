@@ -7,7 +7,7 @@ import { sharedStoreContract } from './revocation-store.contract.ts'
 
 const HOUR_MS = 3_600_000
 
-describe('Revocations in PostgreSQL', () => {
+describe('revocations in PostgreSQL', () => {
   let postgres: Postgres
   let pools: pg.Pool[]
   const pool = (address = postgres.address) => {
@@ -38,7 +38,7 @@ describe('Revocations in PostgreSQL', () => {
     expect(await stores[0]?.endedAt(['a key'])).to.equal(1000)
   })
 
-  it('works for a role that may not create tables if the table exists', async () => {
+  it('needs no right to create tables if its table exists', async () => {
     const owner = pool()
     await pgRevocations(owner, { table: 'public.given' }).endedAt([])
     await owner.query(
@@ -54,7 +54,7 @@ describe('Revocations in PostgreSQL', () => {
     expect(await withoutTable.endedAt([]).catch((error: Error) => error.message)).to.match(/permission denied/)
   })
 
-  it('retries to create its table after a failure', async () => {
+  it('creates its table later if the first attempt failed', async () => {
     const owner = pool()
     const store = pgRevocations(owner, { table: 'later.revocation' })
     expect(await store.endedAt([]).catch((error: Error) => error.message)).to.match(/later/)
@@ -62,7 +62,7 @@ describe('Revocations in PostgreSQL', () => {
     expect(await store.endedAt([])).to.equal(undefined)
   })
 
-  it('deletes expired revocations an hour after the last cleaning', async () => {
+  it('deletes expired revocations one hour after the last cleanup', async () => {
     let clock = Date.now() - 2 * HOUR_MS
     const table = 'cleaned'
     const owner = pool()
@@ -76,7 +76,7 @@ describe('Revocations in PostgreSQL', () => {
     expect(rows).to.deep.equal([{ key: 'another' }, { key: 'long' }])
   })
 
-  it("deletes nothing early if this clock is ahead of the database's", async () => {
+  it("deletes no unexpired revocation if our clock is ahead of the database's", async () => {
     const clock = Date.now()
     const table = 'ahead'
     await pgRevocations(pool(), { table }).revoke(['a key'], clock, clock + HOUR_MS)
@@ -85,7 +85,7 @@ describe('Revocations in PostgreSQL', () => {
     expect(await store.endedAt(['a key'])).to.equal(clock)
   })
 
-  it('accepts an expired key again', async () => {
+  it('a key can be claimed again after it expired', async () => {
     let clock = Date.now()
     const store = pgRevocations(pool(), { now: () => clock })
     const key = randomUUID()

@@ -25,7 +25,7 @@ export function revocationStoreContract(open: (now?: () => number) => Revocation
     expect(await store.endedAt([first])).to.equal(1_700_000_000_123)
   })
 
-  it('keeps the later time if an earlier revocation arrives after it', async () => {
+  it('a revocation keeps the later time if an earlier one arrives after it', async () => {
     const [first, second] = keys()
     const store = open()
     await store.revoke([first], 2000, later())
@@ -36,7 +36,7 @@ export function revocationStoreContract(open: (now?: () => number) => Revocation
     expect(await store.endedAt([first, second])).to.equal(3000)
   })
 
-  it('accepts the same key twice in one call', async () => {
+  it('a revocation may contain the same key twice', async () => {
     const [key] = keys()
     const store = open()
     await store.revoke([key, key], 1000, later())
@@ -50,17 +50,17 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
 
   const later = () => Date.now() + HOUR_MS
 
-  it('declares itself as shared', () => {
+  it('a shared revocation store has isShared true', () => {
     expect(open().isShared).to.equal(true)
   })
 
-  it('shows a revocation to other processes', async () => {
+  it('other processes see a revocation', async () => {
     const key = randomUUID()
     await open().revoke([key], 1000, later())
     expect(await open().endedAt([key])).to.equal(1000)
   })
 
-  it('claims each key exactly once among simultaneous processes', async () => {
+  it('each key is claimed by exactly one of several simultaneous processes', async () => {
     const wanted = Array.from({ length: 50 }, () => randomUUID())
     const stores = [open(), open(), open()]
     const answers = await Promise.all(
@@ -70,7 +70,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(first.toSorted()).to.deep.equal(wanted.toSorted())
   })
 
-  it('allows a key again after its release', async () => {
+  it('a key can be claimed again after its release', async () => {
     const key = randomUUID()
     const store = open()
     expect(await store.once?.(key, later())).to.equal(true)
@@ -79,7 +79,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(await store.once?.(key, later())).to.equal(false)
   })
 
-  it('does not mistake a used key for a revoked one', async () => {
+  it('a claimed key is not a revoked key', async () => {
     const key = randomUUID()
     const store = open()
     await store.once?.(key, later())

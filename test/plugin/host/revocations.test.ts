@@ -13,7 +13,7 @@ describe('revocations in memory', () => {
 
   revocationStoreContract(() => memoryRevocations())
 
-  it('ends all sessions older than the oldest forgotten revocation when it is full', async () => {
+  it('a full store treats all sessions before its oldest forgotten revocation as ended', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 5_000)
     await store.revoke(['b'], 20, 5_000)
@@ -24,7 +24,7 @@ describe('revocations in memory', () => {
     expect(await store.endedAt(['c'])).to.equal(30)
   })
 
-  it('forgets expired revocations first, without ending other sessions', async () => {
+  it('a full store forgets expired revocations first, and ends no other session', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 1_500)
     await store.revoke(['b'], 20, 1_500)
@@ -34,7 +34,7 @@ describe('revocations in memory', () => {
     expect(await store.endedAt(['z'])).to.equal(undefined)
   })
 
-  it('keeps revocations while there is space, because the clock may be wrong', async () => {
+  it('keeps expired revocations while it has space, because the clock may be wrong', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 5_000)
     clock = 1_000_000
@@ -51,7 +51,7 @@ describe('the keys of ended sessions', () => {
   const signIns = fc.record({ ...place, subject: word, sid: fc.option(word) })
   const endings = fc.record({ ...place, subject: fc.option(word), sid: fc.option(word) })
 
-  it('keys match exactly the sessions that agree with the filter', () => {
+  it('the keys of a filter match exactly the sessions that the filter describes', () => {
     fc.assert(
       fc.property(fc.array(signIns), endings, (sessions, ended: SessionFilter) => {
         if (ended.subject === null && ended.sid === null) return

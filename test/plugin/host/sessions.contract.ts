@@ -84,7 +84,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await current(browser)).to.not.equal(null)
   })
 
-  it('returns the sign-in in the same request and the next', async () => {
+  it('a request that signs in and the next one both return the login data', async () => {
     const expected = signIn(traits.keepsTokens ? {} : { idToken: null, tokens: null })
     const browser = newBrowser()
     const { result } = await call(browser, 'start', signIn())
@@ -92,7 +92,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await current(browser)).to.deep.equal(expected)
   })
 
-  it('names the missing middleware', async () => {
+  it('signing in fails and names the missing middleware if the request has no session', async () => {
     await serveWith({ ...opened(), middleware: (_req, _res, next) => next() })
     const browser = newBrowser()
     expect(await current(browser)).to.equal(null)
@@ -108,7 +108,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect((await call(browser, 'basket')).result).to.equal(null)
   })
 
-  it('a session ends with its cookie copies when another user signs in', async () => {
+  it('a session ends, also in copied cookies, when another user signs in', async () => {
     const browser = await started()
     const copy = copyOf(browser)
     expect(await isSignedIn(copy)).to.equal(true)
@@ -131,13 +131,18 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await isSignedIn(browser)).to.equal(false)
   })
 
-  describe('ended by the IdP', () => {
+  describe('a session ended by the IdP', () => {
     const OTHER = { userId: '~oidc:u-2', subject: 'u-2' } as const
     for (const [title, signIns, filter, remaining] of [
-      ['ends by its sid', [{}, { sid: 's-2' }, { ...OTHER, sid: 's-3' }], { sid: 's-1' }, [1, 2]],
-      ['ends by its subject, whatever its sid', [{}, { sid: null }, OTHER], { subject: 'u-1' }, [2]],
       [
-        'ends by subject and sid if both match or it has no sid',
+        'a filter by sid ends only the session with that sid',
+        [{}, { sid: 's-2' }, { ...OTHER, sid: 's-3' }],
+        { sid: 's-1' },
+        [1, 2],
+      ],
+      ['a filter by subject ends all sessions of the subject', [{}, { sid: null }, OTHER], { subject: 'u-1' }, [2]],
+      [
+        "a filter by subject and sid also ends the subject's sessions without sid",
         [{}, { sid: null }, { sid: 's-2' }, { ...OTHER, sid: 's-1' }],
         { subject: 'u-1', sid: 's-1' },
         [2, 3],
@@ -154,13 +159,13 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       })
     }
 
-    it('a session does not end by a filter without subject and sid', async () => {
+    it('a filter without subject and sid is refused and ends no session', async () => {
       const browser = await started()
       expect((await end({})).error).to.equal('A session filter needs a subject or a sid.')
       expect(await isSignedIn(browser)).to.equal(true)
     })
 
-    it('a session does not begin if its login was pending when the IdP ended it', async () => {
+    it('a login begins no session if the IdP ended the session meanwhile', async () => {
       const login = signIn()
       await clock.advance(1000)
       await end({ sid: 's-1' })
@@ -169,7 +174,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       expect(await isSignedIn(browser)).to.equal(false)
     })
 
-    it('a session begins again by a later login, even with the same sid', async () => {
+    it('a later login begins a session again, even with the same sid', async () => {
       await started()
       await end({ subject: 'u-1' })
       await end({ sid: 's-1' })
@@ -177,7 +182,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       expect(await isSignedIn(await started())).to.equal(true)
     })
 
-    it('a session stays ended after a restart', async () => {
+    it('an ended session stays ended after a restart', async () => {
       const [first, second] = [await started(), await started({ sid: 's-2' })]
       await end({ sid: 's-1' })
       await call(second, 'end')
@@ -186,7 +191,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       expect(await areSignedIn(first, copy)).to.deep.equal([false, false])
     })
 
-    it('a session stays ended for as long as it could have lived', async () => {
+    it('an ended session stays ended for as long as it could have lived', async () => {
       const browser = await started()
       await clock.advance(11 * HOUR_MS)
       await end({ sid: 's-1' })
@@ -195,7 +200,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     })
 
     for (const trouble of ['failing', 'hanging'] as const) {
-      it(`a session counts as signed out while the revocation store is ${trouble}`, async () => {
+      it(`an ended session is invalid while the revocation store is ${trouble}`, async () => {
         const browser = await started()
         mood = trouble
         expect((await end({ sid: 's-1' })).error).to.be.a('string')
@@ -230,7 +235,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   })
 
   if (traits.listsSessions) {
-    it('ends a listed session with all cookie copies for as long as it could have lived', async () => {
+    it('a listed session that is ended stays ended in all cookie copies', async () => {
       const [first, second] = [await started(), await started({ sid: 's-2' })]
       const copy = copyOf(second)
       await clock.advance(11 * HOUR_MS)
@@ -241,7 +246,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       expect(await isSignedIn(second)).to.equal(false)
     })
 
-    it('reports that a listed session did not end if the revocation store fails', async () => {
+    it('ending a listed session fails if the revocation store fails', async () => {
       const browser = await started()
       mood = 'failing'
       expect((await call(newBrowser(), 'end-one', ended({ subject: 'u-1', sid: 's-1' }))).error).to.be.a('string')

@@ -24,7 +24,7 @@ const admitted = (siteAdmin: 'grant' | 'revoke' | 'keep') => ({ admitted: true, 
 describe('memberships from a groups claim', () => {
   // Shows: plugin 6.9.
   // Shows: meshcentral 23.
-  it('reads an array, a single name, and objects with name or id', () => {
+  it('reads groups from an array, from a single name, and from objects with name or id', () => {
     expect(membershipsOf(['a', 'b'])).to.deep.equal([
       { name: 'a', aliases: [] },
       { name: 'b', aliases: [] },
@@ -36,7 +36,7 @@ describe('memberships from a groups claim', () => {
     ])
   })
 
-  it('reads the member names of an object if its values are all objects', () => {
+  it('reads groups from the member names of an object if all its values are objects', () => {
     const roles = { 'mesh-admins': { '201982826478953724': 'example.zitadel.cloud' }, staff: {} }
     expect(membershipsOf(roles)).to.deep.equal([
       { name: 'mesh-admins', aliases: [] },
@@ -48,7 +48,7 @@ describe('memberships from a groups claim', () => {
     }
   })
 
-  it('keeps groups with the same name and different ids apart, so that rules find each', () => {
+  it('group rules match two groups of the same name by their different ids', () => {
     const twins = membershipsOf([
       { name: 'Ops', id: '17' },
       { name: 'Ops', id: '18' },
@@ -58,14 +58,14 @@ describe('memberships from a groups claim', () => {
     }
   })
 
-  it('accepts no name that looks like the id of another group', () => {
+  it("ignores a group's name if it has the form of another group's id", () => {
     const id = '0760b6cf-170e-4a14-91b3-4b78e0739963'
     expect(membershipsOf([{ name: id, id: '17' }])).to.deep.equal([{ name: '17', aliases: [] }])
     expect(membershipsOf([id, { name: id }, { id }])).to.deep.equal(Array(3).fill({ name: id, aliases: [] }))
   })
 
   // Shows: meshcentral 22.
-  it('reads a missing claim as no memberships, and an unusable one as unknown', () => {
+  it('reads a missing groups claim as no groups, and an unusable one as unknown', () => {
     expect(membershipsOf(undefined)).to.deep.equal([])
     expect(membershipsOf(null)).to.deep.equal([])
     for (const junk of [7, true, [7], ['a', {}], [['a']], '', ['a', null]]) {
@@ -74,30 +74,40 @@ describe('memberships from a groups claim', () => {
   })
 })
 
-describe('group rules', () => {
+describe('decisions by group rules', () => {
   const REFUSED = { admitted: false, code: 'not_in_required_group' }
   const UNKNOWN = { admitted: false, code: 'memberships_unknown' }
   const ID = '0760b6cf-170e-4a14-91b3-4b78e0739963'
   const OPS = { name: 'Ops', id: '17' }
 
   for (const [title, claim, groups, expected] of [
-    ['admit everybody and change no right without group rules', ['a'], null, admitted('keep')],
-    ['admit a user with unknown memberships without group rules', 7, null, admitted('keep')],
-    ['admit members of one of the required groups', ['x', 'b'], { required: ['a', 'b'] }, admitted('keep')],
-    ['admit no user outside the required groups', ['x'], { required: ['a', 'b'] }, REFUSED],
-    ['refuse a user without a groups claim if a group is required', undefined, { required: ['a'] }, REFUSED],
-    ['match whole names including case', ['Admins', 'adm'], { required: ['admins'] }, REFUSED],
-    ['do not match a single letter of a name', ['a'], { siteadmin: ['admins'] }, admitted('revoke')],
-    ['match case if the name has more before an id', [`X${ID.toUpperCase()}`], { required: [`x${ID}`] }, REFUSED],
-    ['match case if the name has more after an id', [`${ID.toUpperCase()}X`], { required: [`${ID}x`] }, REFUSED],
-    ['match a group by its id as well as by its name', [OPS], { required: ['17'] }, admitted('keep')],
-    ['admit nobody with an empty list of required groups', ['a'], { required: [] }, REFUSED],
-    ['grant site admin to members', ['admins'], { siteadmin: ['admins'] }, admitted('grant')],
-    ['revoke site admin from users outside its groups', [], { siteadmin: ['admins'] }, admitted('revoke')],
-    ['keep site admin if revokeAdmin is false', [], { siteadmin: ['admins'], revokeAdmin: false }, admitted('keep')],
-    ['keep site admin without a siteadmin rule', [], {}, admitted('keep')],
-    ['refuse unknown memberships if a group is required', 7, { required: ['a'] }, UNKNOWN],
-    ['change no right for unknown memberships', 7, { siteadmin: ['a'] }, admitted('keep')],
+    ['without group rules, admits every user and changes no right', ['a'], null, admitted('keep')],
+    ['without group rules, admits a user with unknown groups', 7, null, admitted('keep')],
+    ['admits members of one of the required groups', ['x', 'b'], { required: ['a', 'b'] }, admitted('keep')],
+    ['refuses a user outside the required groups', ['x'], { required: ['a', 'b'] }, REFUSED],
+    ['refuses a user without groups claim if a group is required', undefined, { required: ['a'] }, REFUSED],
+    ['a group rule matches a name only in the same letter case', ['Admins', 'adm'], { required: ['admins'] }, REFUSED],
+    ['a group rule does not match a single letter of its name', ['a'], { siteadmin: ['admins'] }, admitted('revoke')],
+    [
+      'a rule matches case if its name has a letter before an id',
+      [`X${ID.toUpperCase()}`],
+      { required: [`x${ID}`] },
+      REFUSED,
+    ],
+    [
+      'a rule matches case if its name has a letter after an id',
+      [`${ID.toUpperCase()}X`],
+      { required: [`${ID}x`] },
+      REFUSED,
+    ],
+    ['a group rule matches a group by its id', [OPS], { required: ['17'] }, admitted('keep')],
+    ['refuses every user if the list of required groups is empty', ['a'], { required: [] }, REFUSED],
+    ['grants site admin to members of a siteadmin group', ['admins'], { siteadmin: ['admins'] }, admitted('grant')],
+    ['revokes site admin from users outside the siteadmin groups', [], { siteadmin: ['admins'] }, admitted('revoke')],
+    ['keeps site admin if revokeAdmin is false', [], { siteadmin: ['admins'], revokeAdmin: false }, admitted('keep')],
+    ['keeps site admin without a siteadmin rule', [], {}, admitted('keep')],
+    ['refuses a user with unknown groups if a group is required', 7, { required: ['a'] }, UNKNOWN],
+    ['changes no right of a user with unknown groups', 7, { siteadmin: ['a'] }, admitted('keep')],
   ] as const) {
     // Shows: plugin 6.17.
     // Shows: meshcentral 2.
@@ -105,7 +115,7 @@ describe('group rules', () => {
   }
 
   // Shows: plugin 6.14.
-  it('grants no rights by a group name that matches only through a non-ASCII letter', () => {
+  it('a group name that differs in a non-ASCII letter gives no rights', () => {
     const rightsOf = (group: string, name: string) =>
       rightsByGroups(membershipsOf([name]), rules({ rights: [{ group, rights: ['manageusers'] }] }))
     const [granted, nothing] = [['manageusers'], []].map((rights) => ({ kind: 'set', rights }))
@@ -125,7 +135,7 @@ describe('group rules', () => {
   })
 
   // Shows: plugin 6.5.
-  it('grants the rights of all groups together, in every letter case of their names', () => {
+  it('a user has the rights of all groups together, in any letter case of their names', () => {
     const groupRules = rules({
       rights: [
         { group: 'helpdesk', rights: ['manageusers', 'recordings'] },
@@ -149,20 +159,27 @@ describe('group rules', () => {
   })
 })
 
-describe('mirrored groups', () => {
+describe('changes of mirrored groups', () => {
   const [first, second] = [
     { name: 'Ops', aliases: ['17'] },
     { name: 'Ops', aliases: ['18'] },
   ]
   for (const [title, memberOf, sync, mirrored, join, leave] of [
-    ['join and leave as the IdP reports', membershipsOf(['a', 'b']), 'all', ['b', 'c'], ['a'], ['c']],
-    ['leave the last group', [], 'all', ['a'], [], ['a']],
-    ['change nothing for unknown memberships', 'unknown', 'all', ['a'], [], []],
-    ['join once for two groups with one name', [first, second], 'all', [], ['Ops'], []],
-    ['do not leave while the user is in one of two groups with that name', [second], 'all', ['Ops'], [], []],
-    ['join for the one of two groups that the filter names', [first, second], ['18'], [], ['Ops'], []],
-    ['leave if the filter names the other of two groups', [first], ['18'], ['Ops'], [], ['Ops']],
-    ['include only filtered groups', [...membershipsOf(['a']), first], ['17', 'b'], ['a'], ['Ops'], ['a']],
+    [
+      'a user joins and leaves mirrored groups as the IdP reports',
+      membershipsOf(['a', 'b']),
+      'all',
+      ['b', 'c'],
+      ['a'],
+      ['c'],
+    ],
+    ['a user leaves the last mirrored group', [], 'all', ['a'], [], ['a']],
+    ['mirrored groups do not change if the groups are unknown', 'unknown', 'all', ['a'], [], []],
+    ['a user joins one mirrored group for two groups of one name', [first, second], 'all', [], ['Ops'], []],
+    ['a user in one of two groups of one name stays in the mirrored group', [second], 'all', ['Ops'], [], []],
+    ['a user joins a mirrored group by the id in the filter', [first, second], ['18'], [], ['Ops'], []],
+    ['a user leaves a mirrored group if the filter names another id', [first], ['18'], ['Ops'], [], ['Ops']],
+    ['mirrors only groups that the filter names', [...membershipsOf(['a']), first], ['17', 'b'], ['a'], ['Ops'], ['a']],
   ] as readonly (readonly [string, Memberships, 'all' | string[], string[], string[], string[]])[]) {
     // Shows: plugin 6.7.
     it(title, () => expect(groupChanges(memberOf, sync, mirrored)).to.deep.equal({ join, leave }))
@@ -170,7 +187,7 @@ describe('mirrored groups', () => {
 
   // Shows: plugin 6.17.
   // Shows: meshcentral 21, 22.
-  it('mirrored groups equal the groups of the IdP after a login', () => {
+  it('after a login, the mirrored groups equal the groups of the IdP', () => {
     const names = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'))
     fc.assert(
       fc.property(names, fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e')), (memberOf, mirrored) => {
@@ -182,7 +199,7 @@ describe('mirrored groups', () => {
     )
   })
 
-  it('mirrors none of over 1,000 groups, but leaves old ones; rights use all groups', () => {
+  it('with over 1,000 groups, a user joins no mirrored group, but rules use all groups', () => {
     const names = (count: number) => Array.from({ length: count }, (_, index) => `g${index}`)
     const most = membershipsOf(names(1_000))
     expect(groupChanges(most, 'all', ['g0', 'old'])).to.deep.equal({ join: names(1_000).slice(1), leave: ['old'] })
@@ -194,7 +211,7 @@ describe('mirrored groups', () => {
   })
 })
 
-describe('what a refusal reports of groups', () => {
+describe('group details in a refusal', () => {
   const group = (name: string, ...aliases: readonly string[]) => ({ name, aliases })
   const names = (count: number) => Array.from({ length: count }, (_, index) => `g${index}`)
   const report = (groups: Memberships, claim: string | null, granted: readonly string[] | null, scope: string | null) =>
@@ -212,21 +229,21 @@ describe('what a refusal reports of groups', () => {
     ['no scope if none was requested', [], 'roles', ['a'], null, { groups: [] }],
     ['no claim if groups come from an API', [], null, null, 'g', { groups: [] }],
   ] as const) {
-    it(`reports ${content}`, () => expect(report(memberOf, claim, granted, scope)).to.deep.equal(expected))
+    it(`a refusal reports ${content}`, () => expect(report(memberOf, claim, granted, scope)).to.deep.equal(expected))
   }
 
-  it('lists at most 50 claim names', () => {
+  it('a refusal lists at most 50 claim names', () => {
     const claims = Object.fromEntries(names(60).map((name) => [name, 1]))
     const reported = reportedGroups([], 'x', { claims, grantedScopes: null }, { scope: null }, false)
     expect(reported.claimNames).to.deep.equal(names(50))
   })
 })
 
-describe('an explanation of group rules', () => {
+describe('the explanation of group rules', () => {
   const RULES = rules({ required: ['Ops', 'Staff'], siteadmin: ['Admins'], sync: ['Ops', 'Radio'] })
 
   // Shows: plugin 9.30.
-  it('names the rule for members of these groups, of none, and of unknown ones', () => {
+  it('explains the rules for members of given groups, of none, and of unknown groups', () => {
     expect(explainGroups(['Ops', 'Admins', 'Other'], RULES)).to.deep.equal([
       'a member of "Ops", "Admins", "Other":',
       '  admitted: in "Ops", of groups.required',
@@ -260,12 +277,14 @@ describe('an explanation of group rules', () => {
     [[], open, 'user groups: kept as they are, because the groups are unknown'],
     [[], keeping, 'user groups: kept as they are, because groups.sync is not set'],
   ] as const) {
-    it(`explains: ${line}`, () => expect(explainGroups(names, groupRules)).to.include(`  ${line}`))
+    it(`the explanation of group rules contains: ${line}`, () =>
+      expect(explainGroups(names, groupRules)).to.include(`  ${line}`))
   }
 
-  it('explains in one line that there are no group rules', () => expect(explainGroups(['Ops'], null)).to.have.length(1))
+  it('the explanation is one line if there are no group rules', () =>
+    expect(explainGroups(['Ops'], null)).to.have.length(1))
 
-  it('explains which rights groups give, to which users, and what is revoked', () => {
+  it('the explanation says which rights groups give and which are revoked', () => {
     const rights = [{ group: 'helpdesk', rights: ['manageusers', 'recordings'] }] as const
     const explainRights = (names: readonly string[], more: Partial<GroupSettings> = {}) =>
       explainGroups(names, rules({ siteadmin: ['Admins'], required: ['helpdesk', 'Admins', 'Staff'], rights, ...more }))

@@ -4,16 +4,16 @@ import { profileOf } from '../../../plugin/login/profile.ts'
 
 const names = { uuid: 'sub', name: 'name', email: 'email' }
 
-describe('claims to identity', () => {
+describe("the profile in a user's claims", () => {
   // Shows: plugin 2.10, 10.16.
-  it("builds the id from the strategy's prefix and the configured claim, unchanged", () => {
+  it("the user id is the strategy's prefix and the unchanged id claim", () => {
     expect(profileOf({ sub: 'a/B c|9' }, names).id).to.equal('~oidc:a/B c|9')
     expect(profileOf({ sub: 'x', oid: 'y' }, { ...names, uuid: 'oid' }).id).to.equal('~oidc:y')
     expect(profileOf({ sub: 'a'.repeat(255) }, names).id).to.have.length(6 + 255)
   })
 
   for (const subject of [undefined, 7, '', '   ', 'a\nb', 'a\u202eb', 'a\u200bb', '\ud800', 'a'.repeat(256)]) {
-    it(`refuses ${JSON.stringify(subject)?.slice(0, 20)} as an id`, () => {
+    it(`refuses a user with ${JSON.stringify(subject)?.slice(0, 20)} as sub`, () => {
       expect(() => profileOf({ sub: subject }, names))
         .to.throw(LoginError)
         .with.deep.include({ code: 'subject_unusable', details: { claim: 'sub' } })
@@ -21,12 +21,12 @@ describe('claims to identity', () => {
   }
 
   // Shows: plugin 5.3, 10.16.
-  it('uses no other claim if the configured id claim is missing', () => {
+  it('refuses a user without the configured id claim, even if sub exists', () => {
     expect(() => profileOf({ sub: 'x' }, { ...names, uuid: 'oid' })).to.throw(LoginError)
   })
 
   // Shows: meshcentral 25.
-  it('removes control characters from a name, keeps joiners, and never leaves it empty', () => {
+  it('removes control characters from a name, and replaces a name that becomes empty', () => {
     for (const [claims, name] of [
       [{ preferred_username: 'ann', email: 'a@b.c' }, 'ann'],
       [{ email: 'a@b.c' }, 'a@b.c'],
@@ -40,7 +40,7 @@ describe('claims to identity', () => {
   })
 
   // Shows: plugin 5.4.
-  it('reports whether the configured claim provided the name, or a fallback', () => {
+  it('tells a name from the configured claim from a fallback name', () => {
     const isClaimed = (claims: object, name = 'name') =>
       profileOf({ sub: '1', ...claims }, { ...names, name }).isNameClaimed
     expect(isClaimed({ name: 'Ann' })).to.equal(true)
@@ -52,7 +52,7 @@ describe('claims to identity', () => {
   })
 
   // Shows: plugin 10.8.
-  it('counts an address as verified only by true, as a boolean or string', () => {
+  it('an address is verified only if email_verified is true or "true"', () => {
     const verified = (email_verified: unknown) =>
       profileOf({ sub: '1', email: 'a@b.c', email_verified }, names).emailVerified
     for (const value of [true, 'true']) expect(verified(value)).to.equal(true)
@@ -60,7 +60,7 @@ describe('claims to identity', () => {
     expect(profileOf({ sub: '1', email_verified: true }, names).emailVerified).to.equal(false)
   })
 
-  it('leaves verified unknown if the IdP does not report it, except for another claim', () => {
+  it('verification is unknown without email_verified, and false for another claim', () => {
     const claims = { sub: '1', email: 'a@b.c', upn: 'u@b.c' }
     for (const claim of [{}, { email_verified: null }]) {
       expect(profileOf({ ...claims, ...claim }, names).emailVerified).to.equal(null)
@@ -69,7 +69,7 @@ describe('claims to identity', () => {
     expect(profileOf({ sub: '1' }, names).emailVerified).to.equal(null)
   })
 
-  it('truncates a long name between characters', () => {
+  it('shortens a long name without splitting a character', () => {
     const woman = '👩\u200d🚀'
     const nameOf = (claims: object) => profileOf({ sub: '1', ...claims }, names).name
     expect(nameOf({ name: woman.repeat(100) })).to.equal(woman.repeat(51))

@@ -37,7 +37,7 @@ describe('signing in', () => {
   const account = () => records.accounts.find('', ALICE.id)
   const mirrored = () => records.groups.mirroredOf('', ALICE.id)
 
-  describe('with an account', () => {
+  describe('signing in with an account', () => {
     it('creates an account at the first login, and updates name and address at the next', async () => {
       expect(await logIn()).to.deep.equal({ ...NOTHING, created: true })
       expect(await account()).to.include({ name: 'Alice', email: 'alice@example.test', siteAdmin: false })
@@ -47,7 +47,7 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 5.4.
-    it('uses a fallback name only for new accounts and those without a name', async () => {
+    it("a fallback name never replaces an account's name", async () => {
       const settings = settingsOf({ ...MINIMAL, newAccounts: true })
       const fallback = { ...ALICE, name: 'alice@example.test', isNameClaimed: false }
       const login = (identity: SignInIdentity, accounts: Accounts = records.accounts) =>
@@ -64,7 +64,7 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 5.4.
-    it('keeps the claimed name if two first logins race and one has only a fallback', async () => {
+    it('two simultaneous first logins keep the name from the claim, not the fallback', async () => {
       const settings = settingsOf({ ...MINIMAL, newAccounts: true })
       const accounts: Accounts = {
         ...records.accounts,
@@ -78,14 +78,14 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 2.6.
-    it('admits a known user whether or not new accounts are allowed', async () => {
+    it('admits a user with an account whether or not new accounts are allowed', async () => {
       await records.accounts.create('', ALICE)
       for (const newAccounts of [true, false, null]) expect(await logIn([], {}, { newAccounts })).to.deep.equal(NOTHING)
     })
 
     // Shows: plugin 2.6.
     // Shows: meshcentral 9.
-    it('refuses an unknown user unless newAccounts, or else the host, allows it', async () => {
+    it('refuses a user without account unless newAccounts, or else the host, allows it', async () => {
       for (const host of [
         { newAccounts: false },
         { newAccounts: null },
@@ -106,7 +106,7 @@ describe('signing in', () => {
       },
     })
 
-    it('refuses a locked account without changes, even if its groups changed', async () => {
+    it('refuses a locked account and changes nothing, even if its groups changed', async () => {
       await records.accounts.create('', ALICE)
       const rules = settingsOf({ ...MINIMAL, groups: { siteadmin: 'admins', sync: true } })
       const host = { ...records, accounts: lockedAccounts() }
@@ -116,14 +116,14 @@ describe('signing in', () => {
       expect(await mirrored()).to.deep.equal([])
     })
 
-    it('refuses an account that the host creates as locked, and says so', async () => {
+    it('refuses an account that the host creates locked, and says so', async () => {
       const { code, message } = await refusal(logIn([], undefined, { accounts: lockedAccounts() }))
       expect(code).to.equal('account_locked')
       expect(message).to.include('The account was created').and.include('newAccountsRights')
       expect(await account()).to.include({ name: 'Alice' })
     })
 
-    it('admits only site admins during maintenance, including those granted now', async () => {
+    it('during maintenance, admits only site admins, also if this login makes them one', async () => {
       const inMaintenance = () => true
       const admins = { siteadmin: 'admins' }
       expect((await refusal(logIn([], {}, { inMaintenance }))).code).to.equal('maintenance')
@@ -134,7 +134,7 @@ describe('signing in', () => {
       expect((await refusal(logIn([], admins, { inMaintenance }))).code).to.equal('maintenance')
     })
 
-    it('fails with host_failed and the cause if the host cannot create an account', async () => {
+    it('a login fails with host_failed and the cause if the host creates no account', async () => {
       const cause = new Error('disk full')
       const accounts: Accounts = { ...records.accounts, create: () => Promise.reject(cause) }
       const failure = await refusal(logIn([], undefined, { accounts }))
@@ -157,7 +157,7 @@ describe('signing in', () => {
     }
 
     // Shows: plugin 5.13.
-    it('refuses an account of another issuer without changes, and names both issuers', async () => {
+    it('refuses an account of another issuer, changes nothing and names both issuers', async () => {
       await records.accounts.create('', { ...ALICE, issuer: 'https://old.example/realms/a' })
       await records.accounts.setSiteAdmin('', ALICE.id, true)
       for (const groups of [undefined, { required: 'staff', siteadmin: 'staff', sync: true }]) {
@@ -171,7 +171,7 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 5.13.
-    it('accepts an account of a previous issuer, and remembers the new issuer', async () => {
+    it('accepts an account of a previous issuer, and stores the new issuer in it', async () => {
       await records.accounts.create('', { ...ALICE, issuer: 'https://old.example/' })
       expect(await logInFrom('https://new.example', ['https://older.example', 'https://OLD.example'])).to.deep.equal(
         NOTHING,
@@ -189,7 +189,7 @@ describe('signing in', () => {
       expect(await logInFrom(undefined)).to.deep.equal(NOTHING)
     })
 
-    it('refuses an account of another issuer that is created during the login', async () => {
+    it("refuses an account that another issuer's login creates at the same time", async () => {
       let isCreated = false
       const accounts: Accounts = {
         ...records.accounts,
@@ -213,14 +213,14 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 8.10.
-    it('keeps users of one domain out of another', async () => {
+    it('refuses a user whose account is in another domain', async () => {
       await records.accounts.create('elsewhere', ALICE)
       expect((await refusal(logIn([], {}, { newAccounts: false }))).code).to.equal('account_unknown')
     })
   })
 
-  describe('with a required group', () => {
-    it('admits members of a required group, and refuses others without a change', async () => {
+  describe('signing in with a required group', () => {
+    it('admits members of a required group; refusing others creates no account', async () => {
       const groups = { required: 'staff', siteadmin: 'other', sync: true }
       const refused = await refusal(logIn(membershipsOf(['other']), groups))
       expect(refused.code).to.equal('not_in_required_group')
@@ -230,7 +230,7 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 6.2.
-    it('leaves the account of a refused user unchanged', async () => {
+    it('refusing a user outside the required group leaves the account unchanged', async () => {
       await records.accounts.create('', { ...ALICE, name: 'Before' })
       await records.accounts.setSiteAdmin('', ALICE.id, true)
       await records.groups.join('', ALICE.id, 'staff')
@@ -239,7 +239,7 @@ describe('signing in', () => {
       expect(await mirrored()).to.deep.equal(['staff'])
     })
 
-    it('confirms login tokens only at a successful login', async () => {
+    it("a login renews the user's login tokens only if it succeeds", async () => {
       const calls: unknown[] = []
       const loginTokens: LoginTokens = {
         confirm: async (...call) => {
@@ -257,12 +257,12 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 6.16, 8.12.
-    it('refuses unknown memberships if a group is required', async () => {
+    it('refuses a user with unknown groups if a group is required', async () => {
       await records.accounts.create('', ALICE)
       expect((await refusal(logIn('unknown', { required: 'staff' }))).code).to.equal('memberships_unknown')
     })
 
-    it('names what the IdP left out in the remedy, and nothing for known groups', async () => {
+    it("a refusal's remedy names the claim or scope that the IdP did not send", async () => {
       const rules = settingsOf({ ...MINIMAL, groups: { required: 'staff' } })
       const remedyFor = async (memberships: Memberships, reported?: object) =>
         (await refusal(signIn(ALICE, memberships, rules, records, { ...reported }))).message
@@ -278,7 +278,7 @@ describe('signing in', () => {
   })
 
   // Shows: plugin 6.16.
-  it('keeps site admin and mirrored groups for unknown memberships', async () => {
+  it('keeps site admin and mirrored groups of a user with unknown groups', async () => {
     const groups = { siteadmin: 'admins', sync: true }
     await logIn(membershipsOf(['admins', 'staff']), groups)
     expect(await logIn('unknown', groups)).to.deep.equal(NOTHING)
@@ -286,10 +286,10 @@ describe('signing in', () => {
     expect(await mirrored()).to.have.members(['admins', 'staff'])
   })
 
-  describe('with a site admin group', () => {
+  describe('signing in with a site admin group', () => {
     const groups = { siteadmin: ['admins', 'root'] }
 
-    it('grants and revokes site admin by membership, and reports changes', async () => {
+    it('grants and revokes site admin by group membership, and reports the change', async () => {
       for (const [group, change, siteAdmin] of [
         ['root', 'grant', true],
         ['admins', 'keep', true],
@@ -301,7 +301,7 @@ describe('signing in', () => {
       }
     })
 
-    it('revokes site admin that the host grants to a new account', async () => {
+    it('revokes site admin that the host grants to a new account outside the group', async () => {
       const accounts: Accounts = {
         ...records.accounts,
         create: async (domainKey, profile) => {
@@ -315,7 +315,7 @@ describe('signing in', () => {
 
     // Shows: plugin 6.4.
     // Shows: meshcentral 1.
-    it('keeps site admin if revokeAdmin is false or no group is configured', async () => {
+    it('keeps site admin if revokeAdmin is false or no siteadmin group is configured', async () => {
       await records.accounts.create('', ALICE)
       await records.accounts.setSiteAdmin('', ALICE.id, true)
       for (const keeping of [{ ...groups, revokeAdmin: false }, { revokeAdmin: true }, undefined]) {
@@ -325,7 +325,7 @@ describe('signing in', () => {
     })
   })
 
-  describe('with rights by groups', () => {
+  describe('signing in with rights by groups', () => {
     const groups = { siteadmin: ['root'], rights: { helpdesk: ['manageusers'] } }
     /** Signs in and returns the host calls that change rights. */
     async function rightsCalls(memberships: Memberships, more: object = {}, changed = true) {
@@ -346,7 +346,7 @@ describe('signing in', () => {
       return { calls, rights }
     }
 
-    it('sets the rights of groups after site admin, and reports changes', async () => {
+    it("sets the rights of the user's groups after site admin, and reports the change", async () => {
       const rightsCall = (rights: readonly string[], takesAway = true) => ['', ALICE.id, rights, takesAway]
       const helpdesk = membershipsOf(['helpdesk', 'root'])
       expect(await rightsCalls(helpdesk)).to.deep.equal({
@@ -364,15 +364,15 @@ describe('signing in', () => {
       })
     })
 
-    it('changes no rights for unknown memberships or without configured rights', async () => {
+    it('changes no rights if groups are unknown or no rights are configured', async () => {
       expect((await rightsCalls('unknown')).calls).to.deep.equal([])
       expect((await rightsCalls(membershipsOf(['helpdesk']), { rights: undefined })).calls).to.deep.equal([])
     })
   })
 
-  describe('with mirrored groups', () => {
+  describe('signing in with mirrored groups', () => {
     // Shows: plugin 6.6.
-    it('joins and leaves mirrored groups as the IdP reports', async () => {
+    it('the user joins and leaves mirrored groups as the IdP reports', async () => {
       for (const [groups, joined, left] of [
         [['a', 'b'], ['a', 'b'], []],
         [['b', 'c'], ['c'], ['a']],
@@ -384,7 +384,7 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 6.6.
-    it('keeps memberships of groups that are no longer mirrored', async () => {
+    it('the user stays in groups that are no longer mirrored', async () => {
       await logIn(membershipsOf(['a']), { sync: true })
       for (const groups of [{ sync: false }, {}, undefined]) expect(await logIn([], groups)).to.deep.equal(NOTHING)
       expect(await mirrored()).to.deep.equal(['a'])

@@ -40,19 +40,19 @@ describe('login transactions', () => {
   const take = (state: string, header: string | undefined = jar.header, source = transactions) =>
     source.take(state, rules, readCookies(header)).transaction
 
-  it('pending logins are found by their state with all data, also after a restart', () => {
+  it('a pending login is found by its state with all data, also after a restart', () => {
     const { transaction, state } = begin()
     const restarted = createTransactions(secret, () => now)
     expect(take(state, jar.header, restarted)).to.deep.equal({ ...transaction, domainKey: '', returnPath: '/devices' })
   })
 
-  it('pending logins have a fresh state, nonce and verifier each time', () => {
+  it('each pending login has a new state, nonce and code verifier', () => {
     const values = [begin(), begin()].flatMap(({ state, nonce, codeVerifier }) => [state, nonce, codeVerifier])
     expect(new Set(values).size).to.equal(6)
     for (const value of values) expect(value).to.match(/^[\w-]{43}$/)
   })
 
-  it('pending logins can be used once, even by a browser that kept the cookie', () => {
+  it('a pending login can be used once, even if the browser keeps its cookie', () => {
     const { state } = begin()
     expect(take(state)).to.not.equal(undefined)
     const repeated = transactions.take(state, rules, readCookies(jar.header))
@@ -61,7 +61,7 @@ describe('login transactions', () => {
     expect(jar.cookies.size).to.equal(0)
   })
 
-  it('pending logins are unknown to another browser and under another state', () => {
+  it('a pending login is not found by another browser or by another state', () => {
     const { state } = begin()
     expect(transactions.take(state, rules, readCookies(undefined))).to.deep.equal({
       transaction: undefined,
@@ -70,7 +70,7 @@ describe('login transactions', () => {
     expect(take(`${state}x`)).to.equal(undefined)
   })
 
-  it('pending logins do not open if their cookie was changed or sealed by another host', () => {
+  it('a pending login is not found if its cookie was changed or sealed by another host', () => {
     const [first, second] = [begin(), begin()]
     const [[firstName, firstValue], [secondName]] = [...jar.cookies] as [[string, string], [string, string]]
     expect(take(second.state, `${secondName}=${firstValue}`)).to.equal(undefined)
@@ -79,7 +79,7 @@ describe('login transactions', () => {
     expect(take(first.state, jar.header, elsewhere)).to.equal(undefined)
   })
 
-  it('pending logins expire after 10 minutes', () => {
+  it('a pending login expires after 10 minutes', () => {
     const old = begin()
     now += 1
     const young = begin()
@@ -88,7 +88,7 @@ describe('login transactions', () => {
     expect(take(young.state)?.state).to.equal(young.state)
   })
 
-  it('pending logins are known as finished as long as they could return, up to 10,000', () => {
+  it('remembers the last 10,000 finished logins, so that none is used twice', () => {
     const all = Array.from({ length: 10_001 }, () => {
       jar = new Jar()
       const { state } = begin()
@@ -100,7 +100,7 @@ describe('login transactions', () => {
     expect([10_000, 0, 2].map(isTaken)).to.deep.equal([true, true, false])
   })
 
-  it('logins are pending in their own browser and domain until finished or expired', () => {
+  it('a login is pending in its own browser and domain until it finishes or expires', () => {
     begin()
     const { state } = begin()
     const isUnderWay = (domainKey = '') => transactions.isUnderWay(domainKey, rules, readCookies(jar.header))
@@ -114,7 +114,7 @@ describe('login transactions', () => {
     expect(isUnderWay()).to.equal(false)
   })
 
-  it('pending logins are limited to 10 a browser, and replace the oldest', () => {
+  it('a browser has at most 10 pending logins; a new one replaces the oldest', () => {
     const started = Array.from({ length: 12 }, () => {
       now += 1
       return begin()
@@ -123,7 +123,7 @@ describe('login transactions', () => {
     expect(started.map(({ state }) => take(state) !== undefined)).to.deep.equal([false, false, ...Array(10).fill(true)])
   })
 
-  it('scripts, other sites and neighbouring hosts cannot read cookies of logins', () => {
+  it("a login's cookie is hidden from scripts, other sites and neighboring hosts", () => {
     const { setCookies, transaction } = begin()
     expect(setCookies).to.have.length(1)
     expect(setCookies[0]).to.match(/^__Host-oidc-login\.[\w.-]+=/)
@@ -140,7 +140,7 @@ describe('login transactions', () => {
   })
 
   // Shows: plugin 4.36.
-  it('stays within 8 KB of request and 4 KB of answer headers for any number of tabs', () => {
+  it('cookies of any number of tabs stay below 8 KB in requests and 4 KB in answers', () => {
     const length = fc.integer({ min: 0, max: 511 })
     const login = fc.record({ length, room: fc.integer({ min: 500, max: 2_048 }) })
     const logins = fc.array(login, { minLength: 1, maxLength: 24 })

@@ -12,7 +12,7 @@ describe('accepted issuers', () => {
   const OTHER = '99999999-2222-3333-4444-555555555555'
 
   // Shows: plugin 5.13.
-  it('accepts the configured issuer in any spelling, and previous issuers', () => {
+  it('accepts sessions of the configured issuer in any spelling and previous issuers', () => {
     const { counts } = open('https://idp.example/.well-known/openid-configuration', ['https://old.example'])
     for (const name of ['https://idp.example', 'https://idp.example/', 'https://old.example/']) {
       expect(counts(name), name).to.equal(true)
@@ -22,7 +22,7 @@ describe('accepted issuers', () => {
     }
   })
 
-  it('accepts the published issuer after discovery, but no other tenant', () => {
+  it('after discovery, accepts the published issuer, but no other tenant', () => {
     const { issuers, counts } = open('https://login.microsoftonline.com/contoso.com/v2.0')
     const published = `https://login.microsoftonline.com/${TENANT}/v2.0`
     expect(counts(published)).to.equal(true)
@@ -31,7 +31,7 @@ describe('accepted issuers', () => {
     expect(counts(`https://login.microsoftonline.com/${OTHER}/v2.0`)).to.equal(false)
   })
 
-  it('accepts all issuers in a domain that this process does not serve', () => {
+  it('accepts sessions of every issuer in a domain that this process does not serve', () => {
     const { issuers } = open('https://idp.example')
     issuers.notePublished('customer', 'https://idp.example')
     expect(issuers.accepts({ domainKey: 'customer', issuer: 'https://other.example' })).to.equal(true)

@@ -23,7 +23,7 @@ const away = new LoginError('discovery_failed', {
 })
 
 describe('the log lines of discovery', () => {
-  it('reports each failed attempt with address, status, cause and remedy', () => {
+  it('logs each failed discovery with address, status, cause and remedy', () => {
     const { lines, onFailure } = opened()
     for (const begins of [true, false]) onFailure(away, { begins, byHand: false })
     expect(lines.map(([level, event]) => [level, event])).to.deep.equal(Array(2).fill(['error', 'discovery-failed']))
@@ -32,7 +32,7 @@ describe('the log lines of discovery', () => {
   })
 
   // Shows: plugin 10.28.
-  it('log lines are limited to 10 a second, and the next one counts those left out', () => {
+  it('logs at most 10 failed discoveries a second, and counts those left out', () => {
     let now = 0
     const { lines, onFailure } = opened(() => now)
     for (let attempt = 0; attempt < 500; attempt += 1) onFailure(away, { begins: attempt === 0, byHand: false })
@@ -42,7 +42,7 @@ describe('the log lines of discovery', () => {
     expect(lines.at(-1)?.[3].leftOut).to.equal(490)
   })
 
-  it('logs one warning an outage if all endpoints are set by hand, then an info', () => {
+  it('logs a failed discovery once per outage if all endpoints are configured', () => {
     const { lines, onFailure, onDiscovered } = opened()
     for (const begins of [true, false, false]) onFailure(away, { begins, byHand: true })
     onDiscovered({ issuer: ISSUER })
@@ -52,7 +52,7 @@ describe('the log lines of discovery', () => {
     ])
   })
 
-  it("warns of each configured value that the IdP's lists lack", () => {
+  it("warns of each configured value that the IdP's published lists lack", () => {
     const { lines, onDiscovered } = opened()
     onDiscovered({ issuer: ISSUER, id_token_signing_alg_values_supported: ['ES256'] })
     const [, , message, fields] = lines[1] ?? []

@@ -25,7 +25,7 @@ describe('the history of logins', () => {
     expect(history.of('b').refusals).to.deep.equal([])
   })
 
-  it('counts repeated refusals and moves them to the front', () => {
+  it('counts repeated refusals of a user and moves them to the front', () => {
     const history = createLoginHistory([''], () => now)
     for (const user of ['~oidc:a', '~oidc:b', '~oidc:a']) {
       now += 1
@@ -37,7 +37,7 @@ describe('the history of logins', () => {
     ])
   })
 
-  it('keeps the last ten warnings of a domain and counts repeats', () => {
+  it('keeps the last ten warnings of a domain, and counts repeated ones', () => {
     const history = createLoginHistory(['', 'b'], () => now)
     const warned = (user: string | undefined, event = 'account-under-other-id') => ({
       ...refused('', user),
@@ -76,7 +76,7 @@ describe('the history of logins', () => {
     expect(history.of('b').loginWarnings).to.deep.equal([])
   })
 
-  it('ignores unknown domains, other log lines and other fields', () => {
+  it('ignores log lines of unknown domains and events, and keeps no other fields', () => {
     const history = createLoginHistory([''], () => now)
     history.note(refused('other'))
     history.note(refused('', undefined, 'deprecated_key'))

@@ -30,7 +30,7 @@ const added: PresetDefinition<'okta', 'issuer'> = {
 }
 
 describe('presets', () => {
-  it('presets add string members to the custom object under unique names', () => {
+  it('presets add string members with unique names to the custom object', () => {
     const names = ['scope', 'claims', 'preset', ...PRESETS.flatMap(({ members }) => Object.keys(members))]
     expect(new Set(names).size).to.equal(names.length)
     for (const { members } of PRESETS) {
@@ -42,7 +42,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 8.13.
-  it('presets are defined in one file each, which only their list names', () => {
+  it('each preset has its own file, and no other file but the list names it', () => {
     const files = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' }).filter(
       (name) => name.endsWith('.ts') && name !== STRATEGIES,
     )
@@ -55,7 +55,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 8.13.
-  it('presets are added by one definition, from which everything else follows', () => {
+  it('one definition is enough to add a preset', () => {
     const read = domainReader([...PRESETS, added])
     const readOne = (oidc: object) => {
       const [reading] = read(serverWith(oidc), { presets: { okta: { issuer: 'https://okta.test' } } }).domains
@@ -91,7 +91,7 @@ describe('a provider without a preset', () => {
   })
 
   // Shows: plugin 6.9.
-  it('reads groups from the claim groups or the configured claim', async () => {
+  it('reads groups from the claim groups or from the configured claim', async () => {
     expect(await memberships({ groups: ['a'], roles: ['b'] })).to.deep.equal([{ name: 'a', aliases: [] }])
     expect(await memberships({ groups: ['a'], roles: ['b'] }, { claim: 'roles' })).to.deep.equal([
       { name: 'b', aliases: [] },
@@ -99,7 +99,7 @@ describe('a provider without a preset', () => {
     expect(await memberships({})).to.deep.equal([])
   })
 
-  it('reports a groups claim that is only a reference as unknown', async () => {
+  it('groups are unknown if the groups claim only refers to another place', async () => {
     expect(await reasonOf(memberships({ _claim_names: { groups: 'src1' } }))).to.match(/refers to another place$/)
     expect(await memberships({ _claim_names: { address: 'src1' } })).to.deep.equal([])
     expect(await memberships({ _claim_names: 'groups' })).to.deep.equal([])

@@ -40,7 +40,7 @@ describe('the azure preset', () => {
     azurePreset(`${api.url}//`, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups))
 
   // Shows: plugin 6.8.
-  it('requests its group scope or the configured one, and none without groups', () => {
+  it('requests Group.Read.All or the configured group scope, and none without groups', () => {
     const { scopes } = openPreset('azure', {}, vendorAccess())
     expect(scopes(settings({}))).to.deep.equal(['Group.Read.All'])
     expect(scopes(settings({ scope: 'GroupMember.Read.All' }))).to.deep.equal(['GroupMember.Read.All'])
@@ -48,7 +48,7 @@ describe('the azure preset', () => {
   })
 
   // Shows: plugin 6.13.
-  it('finds no groups if the scope was not granted, but fails on other Graph refusals', async () => {
+  it('a user has no groups if Graph refuses because the scope was not granted', async () => {
     await start(['openid'])
     const membershipsWith = (grantedScopes: readonly string[] | null) => {
       const evidence = { claims: {}, accessToken: TOKEN, grantedScopes }
@@ -61,7 +61,7 @@ describe('the azure preset', () => {
   })
 
   // Shows: plugin 5.9.
-  it('reads roles of the token instead of groups or in addition, as authorities say', async () => {
+  it('reads app roles instead of groups or in addition, as custom.authorities says', async () => {
     api.setGroups(ALICE, { direct: [OPS] })
     const rolesAndScopes = async (authorities: unknown, claims: Record<string, unknown>, groups = {}) => {
       const baseSettings = settings(groups)
@@ -82,7 +82,7 @@ describe('the azure preset', () => {
     ])
   })
 
-  it('matches a group by its object id and display name, exactly as spelled', async () => {
+  it('matches a group by its object id or display name, exactly as spelled', async () => {
     api.setGroups(ALICE, { direct: [OPS] })
     const rule = async (required: string) => decideAccess(await memberships(), settings({ required }).groups).admitted
     for (const name of [OPS.id, 'Ops']) expect(await rule(name), name).to.equal(true)
@@ -101,17 +101,17 @@ describe('the azure preset', () => {
     expect(groupChanges([], 'all', [id.toLowerCase()])).to.deep.equal({ join: [], leave: [id.toLowerCase()] })
   })
 
-  it('sends the header for casts with each page, and accepts the smaller scope', async () => {
+  it('requests each page of groups with the header ConsistencyLevel: eventual', async () => {
     await start(['GroupMember.Read.All'], { mostPerPage: 1 })
     api.setGroups(ALICE, { direct: [OPS, STAFF] })
     expect(names(await memberships())).to.deep.equal(['Ops', 'Staff'])
     expect(api.requests.map(({ headers }) => headers.consistencylevel)).to.deep.equal(['eventual', 'eventual'])
   })
 
-  describe('with an unconfigured groups claim in the token', () => {
+  describe('a groups claim in the token, without groups.claim', () => {
     const claims = { groups: [OPS.id, STAFF.id] }
 
-    it('sends no request if every rule is an object id and nothing is mirrored', async () => {
+    it('requests nothing from Graph if all rules are object ids and none is mirrored', async () => {
       for (const groups of [{}, { required: OPS.id.toUpperCase(), siteadmin: ADMINS.id }]) {
         expect(names(await memberships(groups, claims))).to.deep.equal([OPS.id, STAFF.id])
       }
@@ -121,7 +121,7 @@ describe('the azure preset', () => {
       expect(api.requests).to.deep.equal([])
     })
 
-    it('asks Graph if rules or mirrored groups need display names', async () => {
+    it('requests groups from Graph if rules or mirrored groups need display names', async () => {
       api.setGroups(ALICE, { direct: [OPS] })
       const cases: readonly (readonly [object, Record<string, unknown>])[] = [
         [{ required: 'Ops' }, claims],
@@ -140,7 +140,7 @@ describe('the azure preset', () => {
     })
   })
 
-  it('asks only for the groups of this user', async () => {
+  it('requests only the groups of the signed-in user', async () => {
     api.setGroups(ALICE, { direct: [OPS] })
     api.setGroups('bob', { direct: [ADMINS] })
     expect(names(await memberships())).to.deep.equal(['Ops'])
@@ -150,14 +150,14 @@ describe('the azure preset', () => {
   })
 
   // Shows: plugin 6.1.
-  it('counts indirect memberships only with recursive', async () => {
+  it('includes indirect memberships only if groups.recursive is true', async () => {
     api.setGroups(ALICE, { direct: [OPS], indirect: [STAFF] })
     expect(names(await memberships())).to.deep.equal(['Ops'])
     expect(names(await memberships({ recursive: true }))).to.deep.equal(['Ops', 'Staff'])
     expect(api.requests.at(-1)?.path).to.equal('/v1.0/me/transitiveMemberOf/microsoft.graph.group')
   })
 
-  it('keeps groups with the same display name apart', async () => {
+  it('two groups with the same display name are separate memberships', async () => {
     const twins = [OPS, { ...STAFF, displayName: 'Ops' }]
     api.setGroups(ALICE, { direct: twins })
     const groups = await memberships()
@@ -166,7 +166,7 @@ describe('the azure preset', () => {
     for (const { id } of twins) expect(groups.filter((membership) => isNamed(membership, id))).to.have.length(1)
   })
 
-  it('accepts no display name that is the object id of another group', async () => {
+  it('ignores a display name that is the object id of another group', async () => {
     for (const displayName of [ADMINS.id, ADMINS.id.toUpperCase()]) {
       api.setGroups(ALICE, { direct: [{ ...OPS, displayName }] })
       const groups = await memberships()
@@ -175,13 +175,13 @@ describe('the azure preset', () => {
     }
   })
 
-  it('reports unknown groups if the token may not read their names', async () => {
+  it('groups are unknown if the access token may not read their names', async () => {
     await start(['openid', 'User.Read'])
     api.setGroups(ALICE, { direct: [OPS] })
     expect(await reasonOf(memberships())).to.match(/does not give access to the names of groups/)
   })
 
-  it('sends the token to no other host, scheme or port for the next page', async () => {
+  it('sends the access token to no other host, scheme or port for the next page', async () => {
     stranger = await startStranger()
     const { port, strangerRequests } = stranger
     api.setGroups(ALICE, { direct: [OPS] })
@@ -205,7 +205,7 @@ describe('the azure preset', () => {
     expect(strangerRequests).to.deep.equal([])
   })
 
-  it('reports unknown groups if the list is incomplete', async () => {
+  it("groups are unknown if Graph's list is incomplete", async () => {
     for (const body of [
       ...[7, null, ''].map((next) => ({ value: [OPS], '@odata.nextLink': next })),
       ...[OPS, [{ displayName: 'Ops' }], ['Ops'], [null], undefined].map((value) => ({ value })),
@@ -219,11 +219,11 @@ describe('the azure preset', () => {
     }
   })
 
-  describe('with a configured claim', () => {
+  describe('a configured groups.claim', () => {
     const roles = { claim: 'roles' }
 
     // Shows: plugin 6.9.
-    it('uses the configured claim, and requests neither Graph nor its scope', async () => {
+    it('with groups.claim, reads the claim and requests neither Graph nor its scope', async () => {
       await start([])
       const { scopes, groupsClaim } = openPreset('azure', {}, vendorAccess())
       expect(scopes(settings(roles))).to.deep.equal([])
@@ -241,7 +241,7 @@ describe('the azure preset', () => {
       expect(api.requests).to.deep.equal([])
     })
 
-    it('asks Graph if the token has too many groups', async () => {
+    it('requests groups from Graph if the token has too many for the claim', async () => {
       api.setGroups(ALICE, { direct: [OPS], indirect: [STAFF] })
       for (const marker of [
         { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'http://169.254.169.254/' } } },
@@ -255,7 +255,7 @@ describe('the azure preset', () => {
       expect(new Set(api.requests.map(({ path }) => path)).size).to.equal(2)
     })
 
-    it('names groups from Graph as the claim would', async () => {
+    it('groups from Graph have their object ids as names, like groups in the claim', async () => {
       api.setGroups(ALICE, { direct: [OPS, { ...STAFF, displayName: ADMINS.id }] })
       expect(await memberships({ claim: 'groups' }, { _claim_names: { groups: 'src1' } })).to.deep.equal([
         { name: OPS.id, aliases: ['Ops'] },
@@ -266,7 +266,7 @@ describe('the azure preset', () => {
       expect(await memberships({ claim: 'groups' }, { hasgroups: true })).to.deep.equal([{ name: OPS.id, aliases: [] }])
     })
 
-    it('reports unknown groups if the token has too many and Graph fails', async () => {
+    it('groups are unknown if the token has too many and Graph fails', async () => {
       const overage = { _claim_names: { groups: 'src1' } }
       api.fail(403)
       expect(await reasonOf(memberships({ claim: 'groups' }, overage))).to.match(/ with 403$/)
@@ -279,18 +279,18 @@ describe('the azure preset', () => {
     })
   })
 
-  describe('identity', () => {
+  describe('the identity of a user at Azure', () => {
     const { claims } = azurePreset('https://graph.invalid', vendorAccess())
     const names = { uuid: 'sub', name: 'name', email: 'email' }
 
-    it('uses preferred_username for a missing address, never as verified', () => {
+    it('preferred_username replaces a missing email address, but is never verified', () => {
       for (const missing of [{}, { email: '' }, { email: null }]) {
         const input = { sub: '1', preferred_username: 'alice@corp.example', email_verified: true, ...missing }
         expect(profileOf(claims(input), names)).to.include({ email: 'alice@corp.example', emailVerified: false })
       }
     })
 
-    it('keeps an existing address unchanged', () => {
+    it('an existing email address is unchanged', () => {
       const input = {
         sub: '1',
         email: 'a@corp.example',
@@ -301,7 +301,7 @@ describe('the azure preset', () => {
       expect(claims({ sub: '1' })).to.deep.equal({ sub: '1' })
     })
 
-    it('treats an address of another claim than email as unverified', () => {
+    it('an address from another claim than email is unverified', () => {
       const input = {
         sub: '1',
         preferred_username: 'root@corp.example',

@@ -30,7 +30,7 @@ export function failuresContract(subject: () => Subject): void {
 
     for (const status of [401, 403, 404, 429, 500, 503]) {
       // Shows: plugin 8.12.
-      it(`reports unknown groups when ${page} is answered with ${status}`, async () => {
+      it(`groups are unknown if the vendor answers ${page} with ${status}`, async () => {
         subject().api.fail(status, pageIndex)
         expect(await reasonOf(memberships(vendorAccess()))).to.equal(
           `127.0.0.1 answered the request for groups with ${status}`,
@@ -40,7 +40,7 @@ export function failuresContract(subject: () => Subject): void {
       })
     }
 
-    it(`reports unknown groups when ${page} never arrives`, async () => {
+    it(`groups are unknown if ${page} of the vendor's list never arrives`, async () => {
       subject().api.fail({ kind: 'hang' }, pageIndex)
       const access = vendorAccess()
       const reason = reasonOf(memberships(access))
@@ -49,7 +49,7 @@ export function failuresContract(subject: () => Subject): void {
       expect(await reason).to.equal('127.0.0.1 did not answer the request for groups: TimeoutError')
     })
 
-    it(`reports unknown groups when the connection is lost at ${page}`, async () => {
+    it(`groups are unknown if the connection is lost at ${page} of the vendor's list`, async () => {
       subject().api.fail({ kind: 'reset' }, pageIndex)
       expect(await reasonOf(memberships(vendorAccess()))).to.match(
         /^127\.0\.0\.1 did not answer .*: (ECONNRESET|UND_ERR_SOCKET)$/,
@@ -57,14 +57,14 @@ export function failuresContract(subject: () => Subject): void {
     })
 
     for (const body of ['', '{', '<html>Sign in to the network</html>', 'null', '[]', '7', '"groups"', '{"ok":true}']) {
-      it(`reports unknown groups when ${page} is ${JSON.stringify(body)}`, async () => {
+      it(`groups are unknown if ${page} of the vendor's list is ${JSON.stringify(body)}`, async () => {
         subject().api.fail({ kind: 'answer', status: 200, body }, pageIndex)
         expect(await reasonOf(memberships(vendorAccess()))).to.equal('127.0.0.1 did not answer with a list of groups')
       })
     }
   }
 
-  it('reads twenty pages, and fails if there are more', async () => {
+  it('reads up to twenty pages of groups; groups are unknown if there are more', async () => {
     subject().fillPages(20)
     expect(await memberships(vendorAccess())).to.have.length(20)
     subject().fillPages(21)
@@ -72,7 +72,7 @@ export function failuresContract(subject: () => Subject): void {
     expect(subject().api.requests).to.have.length(40)
   })
 
-  it('has one time limit for all pages together', async () => {
+  it('one time limit applies to all pages of groups together', async () => {
     // A single page has no limit here, only all pages together.
     const { clock, fetch } = vendorAccess({ totalMs: 60_000 })
     const held: (() => void)[] = []
@@ -95,14 +95,14 @@ export function failuresContract(subject: () => Subject): void {
     expect(await reason).to.match(/TimeoutError$/)
   })
 
-  it('sends no request without an access token, and reports unknown groups', async () => {
+  it('requests no groups without an access token, and reports them as unknown', async () => {
     expect(await reasonOf(memberships(vendorAccess(), null))).to.equal(
       'the flow issues no access token, which the request for groups needs',
     )
     expect(subject().api.requests).to.deep.equal([])
   })
 
-  it('does not quote a token that no header can carry', async () => {
+  it('does not quote an access token that is no valid header', async () => {
     expect(await reasonOf(memberships(vendorAccess(), 'a-secret\nwith a second line'))).to.match(/TypeError$/)
   })
 }

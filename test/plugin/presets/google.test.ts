@@ -40,7 +40,7 @@ describe('the google preset', () => {
   const memberships = (groups: object = {}, claims: Record<string, unknown> = verified(ALICE), customer?: string) =>
     googlePreset(`${api.url}//`, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups, customer))
 
-  it('requests its group scope or the configured one, and none without groups', () => {
+  it('requests the groups scope of Google or the configured one, and none without groups', () => {
     const { scopes } = openPreset('google', {}, vendorAccess())
     expect(scopes(settings())).to.deep.equal([SCOPE])
     expect(scopes(settings({ scope: 'https://www.googleapis.com/auth/cloud-identity.groups' }))).to.deep.equal([
@@ -51,7 +51,7 @@ describe('the google preset', () => {
   })
 
   // Shows: plugin 6.13.
-  it('finds no groups for a user who declined the scope, without asking the API', async () => {
+  it('a user who declined the scope has no groups, and Google is not requested', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     const membershipsWith = (grantedScopes: readonly string[] | null, custom: object = {}, groups: object = {}) => {
       const members = { preset: 'google', customer_id: 'C046psxkn', ...custom }
@@ -68,7 +68,7 @@ describe('the google preset', () => {
   })
 
   // Shows: plugin 5.20.
-  it('matches a group by resource name, address and display name, exactly as spelled', async () => {
+  it('matches a group by resource name, address or display name, exactly as spelled', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     const rule = async (required: string) => decideAccess(await memberships(), settings({ required }).groups).admitted
     for (const name of ['groups/0ops', 'ops@corp.example', 'The ops']) expect(await rule(name), name).to.equal(true)
@@ -76,7 +76,7 @@ describe('the google preset', () => {
   })
 
   // Shows: plugin 5.20.
-  it('asks only for the groups of this user', async () => {
+  it('requests only the groups of the signed-in user', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     api.setGroups('bob@corp.example', { direct: [group('admins'), group('ops')] })
     expect(names(await memberships())).to.deep.equal(['The ops'])
@@ -86,7 +86,7 @@ describe('the google preset', () => {
     )
   })
 
-  it('uses no group of another company, even one of the same name', async () => {
+  it('ignores groups of another company, even if they have the same name', async () => {
     const foreign = group('fake', { customer: 'C999', displayName: 'The ops' })
     api.setGroups(ALICE, { direct: [group('radio'), foreign] })
     expect(names(await memberships())).to.deep.equal(['The radio'])
@@ -94,20 +94,20 @@ describe('the google preset', () => {
   })
 
   // Shows: plugin 6.1.
-  it('counts indirect memberships only with recursive', async () => {
+  it('includes indirect memberships only if groups.recursive is true', async () => {
     api.setGroups(ALICE, { direct: [group('ops')], indirect: [group('staff')] })
     expect(names(await memberships())).to.deep.equal(['The ops'])
     expect(names(await memberships({ recursive: true }))).to.deep.equal(['The ops', 'The staff'])
   })
 
-  it("reports unknown groups if the company's plan has no transitive search", async () => {
+  it("groups are unknown with recursive if the company's plan does not include it", async () => {
     await start({ premium: false })
     api.setGroups(ALICE, { direct: [group('ops')] })
     expect(names(await memberships())).to.deep.equal(['The ops'])
     expect(await reasonOf(memberships({ recursive: true }))).to.match(/ with 403$/)
   })
 
-  it('knows groups only by address if company searches are for administrators', async () => {
+  it('groups have only their addresses if just administrators may search the company', async () => {
     await start({ administrators: ['root@corp.example'] })
     const foreign = group('fake', { customer: 'C999', address: 'mine@evil.example', displayName: 'The ops' })
     api.setGroups(ALICE, { direct: [group('ops'), foreign] })
@@ -125,7 +125,7 @@ describe('the google preset', () => {
     ])
   })
 
-  it('asks once for a company administrator, who may limit the search', async () => {
+  it('requests the groups of a company administrator once, inside the company', async () => {
     await start({ administrators: [ALICE] })
     api.setGroups(ALICE, { direct: [group('ops'), group('fake', { customer: 'C999' })] })
     expect(names(await memberships())).to.deep.equal(['The ops'])
@@ -133,7 +133,7 @@ describe('the google preset', () => {
   })
 
   // Shows: plugin 5.16.
-  it('asks for groups of the configured identity source only', async () => {
+  it('requests only groups of the configured identity source', async () => {
     const identitysource = 'a1b2-c3'
     const ofSource = settingsOf({
       client: CLIENT,
@@ -155,7 +155,7 @@ describe('the google preset', () => {
     expect(api.requests).to.have.length(1)
   })
 
-  it('accepts only addresses as names if groups are known by address only', async () => {
+  it('groups known by address only have no other name', async () => {
     const groupKey = (id: string, namespace?: string) => ({ group: 'groups/0', groupKey: { id, namespace } })
     const entries = [
       groupKey('ops@corp.example', 'identitysources/1'),
@@ -169,7 +169,7 @@ describe('the google preset', () => {
     expect(api.requests).to.have.length(2)
   })
 
-  it('sends no request for an unverified address, and reports unknown groups', async () => {
+  it('groups of a user with an unverified address are unknown, and are not requested', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     for (const claims of [
       {},
@@ -185,12 +185,12 @@ describe('the google preset', () => {
     expect(api.requests).to.deep.equal([])
   })
 
-  it('accepts an address as verified by the string "true"', async () => {
+  it('an address is verified if email_verified is the string "true"', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     expect(names(await memberships({}, { email: ALICE, email_verified: 'true' }))).to.deep.equal(['The ops'])
   })
 
-  it('escapes quotes and backslashes in addresses', async () => {
+  it('escapes quotes and backslashes in the address of a group search', async () => {
     const hostile = "x' || member_key_id == 'bob@corp.example"
     api.setGroups('bob@corp.example', { direct: [group('admins')] })
     const otherAddresses = ["o'hara@corp.example", 'back\\slash@corp.example', "\\' && '@corp.example", '"q"@b']
@@ -200,7 +200,7 @@ describe('the google preset', () => {
     }
   })
 
-  it('refuses addresses that no search can carry', async () => {
+  it("groups are unknown if the user's address has characters that a search cannot have", async () => {
     for (const address of ['ali\nce@corp.example', 'alice\u0000@corp.example', 'alice\ud800@corp.example']) {
       expect(await reasonOf(memberships({}, verified(address)))).to.match(/characters that a search cannot contain/)
     }
@@ -223,7 +223,7 @@ describe('the google preset', () => {
     )
   })
 
-  it("accepts no display name that is another group's address or resource name", async () => {
+  it("ignores a display name that is another group's address or resource name", async () => {
     for (const displayName of ['admins@corp.example', 'groups/0admins']) {
       api.setGroups(ALICE, { direct: [group('mine', { displayName })] })
       const groups = await memberships()
@@ -243,7 +243,7 @@ describe('the google preset', () => {
     expect(api.requests).to.have.length(2)
   })
 
-  it('reports unknown groups if the list is incomplete', async () => {
+  it("groups are unknown if Google's list is incomplete", async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     for (const wrong of [
       ...[7, null].map((nextPageToken) => ({ nextPageToken })),
@@ -257,12 +257,12 @@ describe('the google preset', () => {
     }
   })
 
-  it('knows a group without address and display name by its resource name', async () => {
+  it('a group without address and display name is known by its resource name', async () => {
     api.fail({ kind: 'rewrite', body: () => ({ memberships: [{ group: 'groups/0x' }] }) })
     expect(await memberships()).to.deep.equal([{ name: 'groups/0x', aliases: [] }])
   })
 
-  it('continues after an empty page that names a next page', async () => {
+  it('continues after an empty page of groups that names a next page', async () => {
     await start({ mostPerPage: 1 })
     api.setGroups(ALICE, { direct: [group('a'), group('b')] })
     const emptied = new Set<string>()

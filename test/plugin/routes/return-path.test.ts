@@ -7,7 +7,7 @@ const ownPaths = new Set(['/auth-oidc', '/logout', '/login'])
 
 describe('return path', () => {
   // Shows: meshcentral 18.
-  it('accepts a local path with its query and fragment', () => {
+  it('accepts a local path with query and fragment as return path', () => {
     expect(localReturnPath('/devices/7?tab=files&x=%2F#top', ownPaths)).to.equal('/devices/7?tab=files&x=%2F#top')
     expect(localReturnPath('/', ownPaths)).to.equal('/')
   })
@@ -25,7 +25,7 @@ describe('return path', () => {
     }
   })
 
-  it("ignores the plugin's own routes as return path, however spelled", () => {
+  it("ignores the plugin's own routes as return path, in any spelling", () => {
     for (const path of ['/LogOut', '/logout/', '/./logout', '/x/../logout?y', '/auth-oidc?return=/', '/login#x']) {
       expect(localReturnPath(path, ownPaths)).to.equal(undefined)
     }
@@ -39,7 +39,7 @@ describe('return path', () => {
 
   // Shows: plugin 10.13.
   // Shows: meshcentral 18.
-  it('returns no path that a browser would resolve to another host', () => {
+  it('no return path leads a browser to another host', () => {
     const piece = fc.constantFrom('/', '\\', '.', '..', '%2e', '%2f', '%5c', '\t', '\n', ' ', ':', '@', 'evil.test')
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {

@@ -3,7 +3,7 @@ import express, { type Application } from 'express'
 import { mountRoutes } from '../../../plugin/routes/route-table.ts'
 
 describe('the routes of the plugin', () => {
-  it('mounts no routes on a server without a domain: Express 4 would match all paths', () => {
+  it('a server without domains has no routes, because Express 4 would match every path', () => {
     const mounted: string[] = []
     const note = (name: string) => () => mounted.push(name)
     const app = { get: note('get'), post: note('post'), use: note('use') } as unknown as Application

@@ -23,14 +23,14 @@ describe('the state of a session at the IdP', () => {
   const expired = { accessExpiresAt: NOW }
 
   for (const [title, active, tokens, expected] of [
-    ['is active while the access token is active, whatever the refresh token', ['a'], {}, 'active'],
-    ['is active while the refresh token is active', ['r'], {}, 'active'],
-    ['is ended if neither token is active', [], {}, 'ended'],
-    ['is ended if the only token is not active', [], { refresh: null }, 'ended'],
-    ['is active by the refresh token after the access token has expired', ['r'], expired, 'active'],
-    ['is ended by the refresh token after the access token has expired', [], expired, 'ended'],
-    ['is unknown after the only token has expired', [], { ...expired, refresh: null }, 'unknown'],
-    ['is unknown if the IdP cannot be asked', null, {}, 'unknown'],
+    ['a session is active if its access token is active', ['a'], {}, 'active'],
+    ['a session is active if its refresh token is active', ['r'], {}, 'active'],
+    ['a session has ended if neither of its tokens is active', [], {}, 'ended'],
+    ['a session has ended if its only token is inactive', [], { refresh: null }, 'ended'],
+    ['a session with expired access token is active if its refresh token is', ['r'], expired, 'active'],
+    ['a session with expired access token has ended if its refresh token has', [], expired, 'ended'],
+    ["a session's state is unknown after its only token has expired", [], { ...expired, refresh: null }, 'unknown'],
+    ["a session's state is unknown if the IdP cannot be asked", null, {}, 'unknown'],
   ] as const) {
     // Shows: plugin 9.29.
     it(title, async () => {
@@ -39,7 +39,7 @@ describe('the state of a session at the IdP', () => {
     })
   }
 
-  describe('of a request', () => {
+  describe("the state of a request's session", () => {
     const clock = new FakeClock(NOW)
     const lines: AuthLogEntry[] = []
     const asker = (introspect: (token: string) => Promise<boolean>, session: (path: string) => object | undefined) => {
@@ -51,7 +51,7 @@ describe('the state of a session at the IdP', () => {
     }
     const tokens = { access: 'a', accessExpiresAt: null, refresh: null }
 
-    it("a session's state is requested again after 10 s, separately by domain", async () => {
+    it('introspects a session again only after 10 s, separately for each domain', async () => {
       let active = true
       const introspect = async (token: string) => {
         requests.push(token)
@@ -67,7 +67,7 @@ describe('the state of a session at the IdP', () => {
       expect([await stateAt(''), requests.length]).to.deep.equal(['ended', 3])
     })
 
-    it('a state is ended without a session, and unknown without a token or an answer', async () => {
+    it('a missing session has ended; one without tokens or an answer is unknown', async () => {
       const failing = async () => {
         throw new LoginError('introspection_failed')
       }

@@ -8,7 +8,7 @@ import { MINIMAL, settingsOf } from '../config/one-domain.ts'
 const BOB: Profile = { id: '~oidc:bob', name: 'Bob', email: null, emailVerified: null }
 const RULES = { required: 'staff', siteadmin: 'admins', sync: true, rights: { staff: ['manageusers'] } }
 
-describe('lockout of a refused user', () => {
+describe('the lockout of a refused user', () => {
   let records: Records
   let calls: unknown[]
   let lines: AuthLogEntry[]
@@ -56,7 +56,7 @@ describe('lockout of a refused user', () => {
   const events = () => lines.map(({ event }) => event).sort()
 
   // Shows: plugin 6.12.
-  it('ends sessions, suspends login tokens and revokes all rights and mirrored groups', async () => {
+  it('a refused user loses sessions, login tokens, rights and mirrored groups', async () => {
     await lockOut()
     expect(calls).to.have.deep.members(['sessions', 'tokens', ['rights', [], true]])
     expect(await account()).to.include({ siteAdmin: false })
@@ -70,14 +70,14 @@ describe('lockout of a refused user', () => {
   })
 
   // Shows: plugin 6.12.
-  it('keeps site admin and rights if revokeAdmin is false, but not mirrored groups', async () => {
+  it('a refused user keeps site admin and rights if revokeAdmin is false', async () => {
     await lockOut({ groups: { ...RULES, revokeAdmin: false } })
     expect(calls).to.deep.include(['rights', [], false])
     expect(await account()).to.include({ siteAdmin: true })
     expect(await groups()).to.deep.equal(['crew'])
   })
 
-  it('leaves alone what no rule manages, without a line about rights', async () => {
+  it('a refused user keeps rights and groups that no rule manages', async () => {
     await lockOut({ groups: { required: 'staff' } })
     expect(calls).to.have.members(['sessions', 'tokens'])
     expect(await account()).to.include({ siteAdmin: true })
@@ -85,7 +85,7 @@ describe('lockout of a refused user', () => {
     expect(events()).to.deep.equal(['refused-user-signed-out'])
   })
 
-  it('changes no right of a locked account, since that would unlock it', async () => {
+  it('locking out a locked account changes no right, because that would unlock it', async () => {
     const find: Accounts['find'] = async (domain, id) => {
       const account = await records.accounts.find(domain, id)
       return account && { ...account, locked: true }
@@ -95,13 +95,13 @@ describe('lockout of a refused user', () => {
     expect(await account()).to.include({ siteAdmin: true })
   })
 
-  it('does nothing for a user without an account', async () => {
+  it('locking out a user without an account does nothing', async () => {
     await lockOut({ userId: '~oidc:nobody' })
     expect([calls, lines]).to.deep.equal([[], []])
   })
 
   // Shows: plugin 6.12.
-  it('completes the other parts if one fails, and logs each failure', async () => {
+  it('the lockout continues if one part fails, and logs each failure', async () => {
     const fail = () => Promise.reject(new Error('disk full'))
     await lockOut({ endSessions: fail })
     expect(await account()).to.include({ siteAdmin: false })

@@ -113,7 +113,7 @@ describe('session checks', () => {
   const many = (count: number) => Array.from({ length: count }, (_, index) => `s${index}`)
 
   // Shows: plugin 9.15.
-  it('renews each session in use once an interval, and writes each answer once', async () => {
+  it('renews each session in use once per interval, and stores each new token once', async () => {
     const { clock, look, requests, written, refreshOf } = setUp({ names: ['a', 'b'] })
     await look()
     expect(requests).to.deep.equal(['a 1', 'b 1'])
@@ -135,7 +135,7 @@ describe('session checks', () => {
     ['returns a wrong ID token', FORGED, 'warn', { reason: 'the renewed ID token describes another user' }],
   ] as const) {
     // Shows: plugin 9.15.
-    it(`ends a session if the IdP ${condition}, and no other`, async () => {
+    it(`ends only the session concerned if the IdP ${condition}`, async () => {
       const idp: Idp = async (refresh) => {
         if (refresh === 'b 1') throw failure
       }
@@ -149,7 +149,7 @@ describe('session checks', () => {
   }
 
   // Shows: plugin 9.15.
-  it('ends no session because of a refresh token that another process has renewed', async () => {
+  it('keeps a session if the IdP refuses a token that another process has renewed', async () => {
     const { look, stored, lines, refreshOf } = setUp({
       idp: async () => {
         const now = stored.get('a')
@@ -161,9 +161,9 @@ describe('session checks', () => {
     expect([refreshOf('a'), lines]).to.deep.equal(['a 7', []])
   })
 
-  describe('while they are closed', () => {
+  describe('the end of session checks', () => {
     // Shows: plugin 9.14.
-    it('finishes pending renewals when closed, and starts no more', async () => {
+    it('closing waits for pending renewals, and starts no more', async () => {
       const answer = deferred()
       const { look, checks, requests, written, refreshOf } = setUp({ names: many(12), idp: () => answer.promise })
       await look()
@@ -175,7 +175,7 @@ describe('session checks', () => {
       expect([requests.length, written.length, refreshOf('s0'), refreshOf('s8')]).to.deep.equal([8, 8, 's0 2', 's8 1'])
     })
 
-    it('renews nothing if the lease arrives after closing', async () => {
+    it('renews no session if its lease arrives after closing', async () => {
       const leased = deferred()
       const { look, checks, requests } = setUp({ lease: () => leased.promise.then(() => async () => undefined) })
       await look()
@@ -186,7 +186,7 @@ describe('session checks', () => {
     })
 
     // Shows: plugin 9.14.
-    it('waits at most 12 s for a hanging IdP when closed', async () => {
+    it('closing waits at most 12 s for an IdP that does not answer', async () => {
       const { clock, look, checks } = setUp({ idp: () => new Promise(() => undefined) })
       await look()
       const closing = checks.close().then(() => 'closed')
@@ -198,7 +198,7 @@ describe('session checks', () => {
   })
 
   // Shows: plugin 9.13.
-  it('logs once a day how many sessions can never be checked', async () => {
+  it('logs once a day how many sessions cannot be checked', async () => {
     const { clock, look, checks, lines } = setUp({ names: ['a', 'b'], tokens: { refresh: null } })
     await look()
     expect(checks.unchecked()).to.equal(2)
@@ -209,12 +209,26 @@ describe('session checks', () => {
     expect(lines).to.have.length(2)
   })
 
-  describe('where there is no refresh token', () => {
+  describe('a session without refresh token', () => {
     for (const [title, tokens, status, isAsked, lives, logged] of [
-      ['keep a session with an active access token', {}, true, true, true, []],
-      ['end a session with an inactive access token', {}, false, true, false, [['session-ended', '~oidc:a']]],
-      ['request nothing for an expired access token', { accessExpiresAt: 1 }, false, false, true, UNCHECKED],
-      ['keep a session if the IdP cannot be asked', {}, null, true, true, UNCHECKED],
+      ['keeps a session without refresh token if its access token is active', {}, true, true, true, []],
+      [
+        'ends a session without refresh token if its access token is inactive',
+        {},
+        false,
+        true,
+        false,
+        [['session-ended', '~oidc:a']],
+      ],
+      [
+        'does not introspect a session whose only token has expired',
+        { accessExpiresAt: 1 },
+        false,
+        false,
+        true,
+        UNCHECKED,
+      ],
+      ['keeps a session without refresh token if the IdP cannot be asked', {}, null, true, true, UNCHECKED],
     ] as const) {
       it(title, async () => {
         const options = { tokens: { refresh: null, ...tokens }, introspect: async () => status }
@@ -233,7 +247,7 @@ describe('session checks', () => {
     ['causes an internal error', new Error('a bug'), 'host_failed'],
   ] as const) {
     // Shows: plugin 9.15.
-    it(`ends no session while the IdP ${condition}; logs once and pauses a minute`, async () => {
+    it(`keeps all sessions if the IdP ${condition}, logs once and pauses for a minute`, async () => {
       let isAway = true
       const idp: Idp = async () => {
         if (isAway) throw failure
@@ -258,7 +272,7 @@ describe('session checks', () => {
   }
 
   for (const error of ['interaction_required', 'invalid_request'])
-    it(`keeps all sessions on ${error}, and logs it once`, async () => {
+    it(`keeps all sessions if the IdP answers ${error}, and logs it once`, async () => {
       const idp: Idp = async () => {
         throw new LoginError('token_request_failed', { details: { error } })
       }
@@ -269,7 +283,7 @@ describe('session checks', () => {
     })
 
   // Shows: plugin 9.15.
-  it('logs repeated refusals of a session once, and again after a renewal', async () => {
+  it('logs repeated refusals of one session once, and again after a renewal', async () => {
     let isRefused = true
     const { clock, look, requests, lines } = setUp({
       idp: async () => {
@@ -287,7 +301,7 @@ describe('session checks', () => {
   })
 
   // Shows: plugin 9.15.
-  it('logs that a lost renewal answer is why the session ended', async () => {
+  it('logs that a session ended because the answer to its last renewal was lost', async () => {
     const failures = [AWAY, REFUSED]
     const { clock, look, lines } = setUp({
       idp: async () => {
@@ -301,7 +315,7 @@ describe('session checks', () => {
   })
 
   // Shows: plugin 9.15.
-  it('sends at most eight requests to an IdP, and delays no other IdP', async () => {
+  it('sends at most eight requests at once to an IdP, without delaying other IdPs', async () => {
     const hung = deferred()
     const idp: Idp = (refresh) => (refresh.startsWith('hung') ? hung.promise : Promise.resolve())
     const { look, requests, all, checks } = setUp({ names: many(30), domains: ['hung', 'fine'], idp })
@@ -317,9 +331,9 @@ describe('session checks', () => {
     expect(new Set(names).size).to.equal(30)
   })
 
-  describe('with other processes', () => {
+  describe('session checks with other processes', () => {
     // Shows: plugin 9.15.
-    it('checks nothing that another process has leased, and releases own leases', async () => {
+    it('checks no session that another process has leased, and releases its own leases', async () => {
       const held = new Set(['a'])
       const log: string[] = []
       const lease = async (id: string) => {
@@ -339,7 +353,7 @@ describe('session checks', () => {
       expect(linesOf('a')).to.deep.equal([])
     })
 
-    it('uses tokens that another process has just renewed, found with the lease', async () => {
+    it('uses tokens that another process renewed just before the lease', async () => {
       const lease = async () => {
         const tokens = { access: 'theirs', accessExpiresAt: null, refresh: 'a 9' }
         stored.set('a', { idToken: null, tokens, renewedAt: clock.now() })
@@ -353,7 +367,7 @@ describe('session checks', () => {
     })
   })
 
-  it('checks the other sessions of an ended one at once, after 1 s and after 30 s', async () => {
+  it("checks a user's other sessions at once, after 1 s and after 30 s", async () => {
     const { clock, requests, all, checks, refreshOf } = setUp({ names: ['a', 'b'], everyMs: 0 })
     await checks.checkNow(all)
     expect(requests).to.deep.equal(['a 1', 'b 1'])
@@ -371,7 +385,7 @@ describe('session checks', () => {
     expect([requests.length, clock.pending]).to.deep.equal([6, 0])
   })
 
-  it('checks after a logout token although the IdP was just down', async () => {
+  it('checks sessions at once after a logout token, even if the IdP was just down', async () => {
     let isAway = true
     const idp: Idp = async () => {
       if (isAway) throw AWAY
@@ -383,7 +397,7 @@ describe('session checks', () => {
     expect([requests, refreshOf('a')]).to.deep.equal([['a 1', 'a 1'], 'a 2'])
   })
 
-  it('checks no session that is being checked', async () => {
+  it('does not check a session whose check is pending', async () => {
     const hung = deferred()
     const { look, requests, all, checks } = setUp({ idp: () => hung.promise })
     await look()
@@ -392,7 +406,7 @@ describe('session checks', () => {
     hung.resolve()
   })
 
-  it('sends no request and sets no timer once closed', async () => {
+  it('a closed checker sends no request and sets no timer', async () => {
     const hung = deferred()
     const { clock, look, requests, all, checks, lines } = setUp({ names: many(30), idp: () => hung.promise })
     await look()

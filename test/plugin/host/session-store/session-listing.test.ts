@@ -10,7 +10,7 @@ describe('listing the sessions of a store', () => {
   })
   const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-  it('lists once at a time, and shares the next list among all waiting callers', async () => {
+  it('lists a store once at a time; waiting callers share the next list', async () => {
     const first = list()
     const waiting = [list(), list(), list()]
     expect(listings).to.have.length(1)
@@ -24,7 +24,7 @@ describe('listing the sessions of a store', () => {
     expect(listings).to.have.length(3)
   })
 
-  it('fails only the callers that share the failed list', async () => {
+  it('a failed list fails only for the callers that share it', async () => {
     const first = list().catch((error: Error) => error.message)
     const second = list()
     listings[0]?.fail(new Error('the disk is full'))

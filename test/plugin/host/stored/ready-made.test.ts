@@ -28,7 +28,7 @@ const rejected = async (work: Promise<unknown>) => {
   return error?.code ?? error?.message ?? 'resolved'
 }
 
-describe('Ready-made accounts and user groups', () => {
+describe('ready-made accounts and user groups', () => {
   const { path } = temporaryFolder()
   /** Part of the names of the tables of one test. */
   let table: string
@@ -74,7 +74,7 @@ describe('Ready-made accounts and user groups', () => {
       accountsContract(() => open())
 
       // Shows: plugin 9.24.
-      it('refuses accounts beyond the limit, counted by domain', async () => {
+      it('creating an account beyond the limit of its domain fails', async () => {
         const { accounts, close } = await open({ most: 1 })
         await accounts.create('small', ALICE)
         expect(await rejected(accounts.create('small', BOB))).to.equal('account_limit')
@@ -85,7 +85,7 @@ describe('Ready-made accounts and user groups', () => {
         await close()
       })
 
-      it('admits no account beyond the limit when many are created at once', async () => {
+      it('creates only as many accounts as the limit allows if many are created at once', async () => {
         const { accounts, close } = await open({ most: 3 })
         const outcomes = await Promise.allSettled(
           Array.from({ length: 8 }, (_, index) => accounts.create('small', { ...ALICE, id: `~oidc:${index}` })),
@@ -97,7 +97,7 @@ describe('Ready-made accounts and user groups', () => {
   }
 
   // Shows: plugin 9.24.
-  it('creates one account for simultaneous first logins, and lets both in', async () => {
+  it('two simultaneous first logins create one account, and both succeed', async () => {
     for (const open of Object.values(kinds)) {
       const { accounts, groups, close } = await open()
       const settings = settingsOf({ ...MINIMAL, newAccounts: true, groups: { siteadmin: 'ops', sync: true } })
@@ -110,7 +110,7 @@ describe('Ready-made accounts and user groups', () => {
     }
   })
 
-  it('reports account_limit to the login', async () => {
+  it('a first login fails with account_limit if the domain has too many accounts', async () => {
     const { accounts, groups, close } = await openSqlite({ most: 0 })
     const login = signIn(ALICE, [], settingsOf({ ...MINIMAL, newAccounts: true }), { accounts, groups })
     expect(await rejected(login)).to.equal('account_limit')
@@ -120,7 +120,7 @@ describe('Ready-made accounts and user groups', () => {
     ['SQLite', openSqlite],
     ['PostgreSQL', openPg],
   ] as const) {
-    it(`creates no account twice and none beyond the limit in two processes on ${kind}`, async () => {
+    it(`two processes create no account twice and none beyond the limit on ${kind}`, async () => {
       const both = [await open({ most: 4 }), await open({ most: 4 })]
       const created = async (domain: string, ids: readonly number[]) => {
         const work = both.flatMap(({ accounts }) =>
@@ -134,7 +134,7 @@ describe('Ready-made accounts and user groups', () => {
     })
   }
 
-  it('returns connections to the pool intact after PostgreSQL refuses a statement', async () => {
+  it('PostgreSQL connections return to the pool usable after a refused statement', async () => {
     const owner = poolAt(postgres.address, 1)
     await owner.query("CREATE ROLE reader LOGIN PASSWORD 'reader'")
     const address = Object.assign(new URL(postgres.address), { username: 'reader', password: 'reader' }).href
@@ -149,7 +149,7 @@ describe('Ready-made accounts and user groups', () => {
     await Promise.all([pool.end(), owner.end()])
   })
 
-  it('uses the configured tables, even with unusual names', async () => {
+  it('uses the configured tables, even if their names have special characters', async () => {
     const { connection, all, close } = await openDatabase(path('host.sqlite'))
     await sqliteAccounts(connection, { table: 'my "accounts"; --' }).create('', ALICE)
     await sqliteUserGroups(connection, { table: 'my groups' }).join('', ALICE.id, 'staff')

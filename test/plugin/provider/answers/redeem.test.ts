@@ -78,7 +78,7 @@ describe('a redeemed login', () => {
     return { code: error?.code, ...error?.details }
   }
 
-  it('returns user, session, time and tokens', async () => {
+  it('a redeemed login has the user, session id, time of authentication and tokens', async () => {
     const { idp, redeem } = await answerWith({}, { sid: 'session-1', iat: nowS, auth_time: nowS - 60 })
     const { idToken, accessToken, tokens, claims, ...rest } = await redeem()
     expect(rest).to.deep.equal({
@@ -95,7 +95,7 @@ describe('a redeemed login', () => {
     expect(tokens?.accessExpiresAt).to.be.within(now + 3_500_000, now + 3_600_000)
   })
 
-  it('returns no sid that is not a string, and no time that the IdP does not give', async () => {
+  it('a redeemed login has no sid if it is no string, and no time if there is none', async () => {
     for (const sid of [undefined, 5, ['session-1'], null]) {
       const { redeem } = await answerWith({}, { sid, auth_time: undefined })
       expect(await redeem(), String(sid)).to.include({ sid: null, authenticatedAt: null })
@@ -113,7 +113,7 @@ describe('a redeemed login', () => {
     }
   })
 
-  it('assumes the requested scopes and no expiry if the token answer has neither', async () => {
+  it('a token response without scope and expires_in grants the requested scopes', async () => {
     for (const [scope, grantedScopes, offline] of [
       [undefined, null, false],
       ['openid offline_access', ['openid', 'offline_access'], true],
@@ -125,12 +125,12 @@ describe('a redeemed login', () => {
     }
   })
 
-  it('a login is refused without an ID token', async () => {
+  it('refuses a login without an ID token', async () => {
     const { redeem } = await answerWith({}, {}, (members) => ({ ...members, id_token: undefined }))
     expect(await refusal(redeem())).to.include({ code: 'token_request_failed' })
   })
 
-  it('requests no keys if the client secret signs', async () => {
+  it('requests no key set if the ID token is signed with the client secret', async () => {
     const { idp, redeem } = await answerWith({ id_token_signed_response_alg: 'HS256' })
     // The fixture IdP signs as the client is registered, unless told otherwise.
     idp.forgeTokens()
@@ -138,7 +138,7 @@ describe('a redeemed login', () => {
     expect(idp.requests('jwks')).to.equal(0)
   })
 
-  it('a login has only the ID token if the browser brought that alone', async () => {
+  it('keeps only the ID token of a login without a code', async () => {
     const { answer, redeem } = await answerWith(FRONT, { auth_time: nowS, email: undefined, at_hash: 'of nothing' })
     expect(await redeem()).to.include({
       idToken: answer.get('id_token'),
@@ -149,7 +149,7 @@ describe('a redeemed login', () => {
     })
   })
 
-  it('a login is refused if the browser brings two ID tokens', async () => {
+  it('refuses a login if the browser brings two ID tokens', async () => {
     const { answer, redeem } = await answerWith(FRONT)
     answer.append('id_token', String(answer.get('id_token')))
     expect(await refusal(redeem())).to.include({

@@ -18,7 +18,7 @@ describe('Basic credentials', () => {
   const texts = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
 
   // Shows: plugin 4.2.
-  it('Basic credentials are read correctly as a form and as percent-encoding', () => {
+  it('Basic credentials decode to the same values as a form and as percent-encoding', () => {
     fc.assert(
       fc.property(texts, texts, (id, secret) => {
         const [sentId, sentSecret] = sentHalves(basicCredentials(id, secret))
@@ -37,7 +37,7 @@ describe('Basic credentials', () => {
   })
 
   // Shows: plugin 4.2.
-  it('Basic credentials keep values unchanged that some IdPs compare undecoded', () => {
+  it('Basic credentials leave unreserved characters unencoded, as some IdPs need', () => {
     const secret = '0f8fad5b-d9cb-469f-a165-70867728950e._~AZ'
     expect(sentHalves(basicCredentials('my-client', secret))).to.deep.equal(['my-client', secret])
     expect(sentHalves(basicCredentials('a:b', "p+q r!*'()/=&é"))).to.deep.equal([

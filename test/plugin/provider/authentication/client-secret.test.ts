@@ -19,7 +19,7 @@ describe('the client secret of a file', () => {
   const holding = (secret: string): SecretFileContent => ({ kind: 'secret', secret })
 
   // Shows: plugin 4.3.
-  it('reads the secret once a second at most, and at once after the clock is set back', () => {
+  it('reads the secret file once a second at most, unless the clock was set back', () => {
     const { state, secret } = setUp()
     const readsAfter = (ms: number) => {
       state.now += ms
@@ -29,7 +29,7 @@ describe('the client secret of a file', () => {
     expect([0, 0, 999, 1, 500, -5_000, 10].map(readsAfter)).to.deep.equal([1, 1, 1, 2, 2, 3, 3])
   })
 
-  it('reports a change, and an unusable file once until it is usable again', () => {
+  it('logs a changed secret, and logs an unusable file once until it is usable again', () => {
     const { state, events, secret } = setUp()
     const broken: SecretFileContent = { kind: 'unusable', reason: 'names an empty file', remedy: '' }
     for (const content of [holding('old'), broken, broken, holding('old'), broken, holding('new'), holding('new')]) {
@@ -41,7 +41,7 @@ describe('the client secret of a file', () => {
     expect(secret.current).to.equal('new')
   })
 
-  it('repeats a failed request after a change, and not without one', async () => {
+  it('repeats a failed request once if the secret has changed, and not otherwise', async () => {
     const { state, secret } = setUp()
     const usedSecrets: string[] = []
     const fail = async () => {
@@ -56,7 +56,7 @@ describe('the client secret of a file', () => {
     expect(usedSecrets).to.deep.equal(['old', 'old', 'new'])
   })
 
-  it('uses a secret that another request has read meanwhile, without another read', async () => {
+  it('uses the secret that another request has just read, without reading it again', async () => {
     const { state, secret } = setUp()
     state.content = holding('new')
     const first = secret.current

@@ -9,14 +9,14 @@ describe('the DPoP key', () => {
     Reflect.deleteProperty(subtle, 'generateKey')
   })
 
-  it('the DPoP key is shared by all logins', async () => {
+  it('all logins share one DPoP key', async () => {
     const key = createDpopKey()
     const [first, second] = await Promise.all([key(config), key(config)])
     expect(second).to.equal(first)
     expect(await key(config)).to.equal(first)
   })
 
-  it('the DPoP key is created again after a failure, which all waiting logins receive', async () => {
+  it('waiting logins fail if creating the DPoP key fails; the next creates another', async () => {
     let tries = 0
     const fail = async () => {
       tries += 1

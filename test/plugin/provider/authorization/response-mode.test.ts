@@ -28,7 +28,7 @@ describe('the response mode of a login', () => {
     })
   }
 
-  it('determines whether answers may come by POST or in the fragment', () => {
+  it('an answer may come by POST or in the fragment only as the response mode says', () => {
     for (const [type, mode, byPost, inFragment] of [
       ['code', undefined, false, false],
       ['code', 'jwt', false, false],
@@ -43,7 +43,7 @@ describe('the response mode of a login', () => {
     }
   })
 
-  it('the response mode is signed only with jwt', () => {
+  it('only response modes with jwt are signed', () => {
     expect((['jwt', 'query.jwt', 'form_post.jwt', 'fragment.jwt'] as const).every(isSignedMode)).to.equal(true)
     expect(([undefined, 'query', 'form_post', 'fragment'] as const).some(isSignedMode)).to.equal(false)
   })

@@ -163,9 +163,9 @@ const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expec
   ],
 }
 
-describe('errors of the installed client library are recognized by code and content', () => {
+describe('errors of the installed client library', () => {
   for (const [title, [provoke, { code = 'id_token_invalid', details, remedy }]] of Object.entries(FAULTS)) {
-    it(title, async () => {
+    it(`translates ${title} to a code and a remedy`, async () => {
       const fault = await provoke()
       expect(fault.code).to.equal(code)
       expect(fault.details).to.deep.include(details)
@@ -173,7 +173,7 @@ describe('errors of the installed client library are recognized by code and cont
     })
   }
 
-  it('does not mistake other errors with the same codes', async () => {
+  it('recognizes an error of the client library by its content, not only by its code', async () => {
     const fault = await failedLogin({ token: tokens(token({ ...CLAIMS, sub: 7 })) })
     expect([fault.code, fault.details.claim]).to.deep.equal(['id_token_invalid', undefined])
     expect((await failedLogin({ answer: { response: 'x' } })).code).to.equal('id_token_invalid')

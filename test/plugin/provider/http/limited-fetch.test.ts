@@ -45,7 +45,7 @@ for (const [kind, make] of Object.entries(makers)) {
       return outcome as Error
     }
 
-    it('returns status, headers and body unchanged', async () => {
+    it("returns status, headers and body of an IdP's answer unchanged", async () => {
       answer = (_, res) => res.writeHead(201, { 'content-type': 'application/json' }).end('{"a":1}')
       const response = await limited()(url, init)
       expect(response.status).to.equal(201)
@@ -61,7 +61,7 @@ for (const [kind, make] of Object.entries(makers)) {
       }
     })
 
-    it('accepts a body up to the limit, and refuses one byte more even if undeclared', async () => {
+    it('accepts a body up to the limit, and refuses one with an additional byte', async () => {
       answer = (_, res) => res.end('x'.repeat(1000))
       expect((await (await limited()(url, init)).text()).length).to.equal(1000)
       answer = (_, res) => {
@@ -88,7 +88,7 @@ for (const [kind, make] of Object.entries(makers)) {
       expect(sent).to.be.below(50_000_000)
     })
 
-    it('applies the limit to the unpacked size of a compressed body', async () => {
+    it('applies the limit to the decompressed size of a body', async () => {
       answer = (req, res) => {
         const packed = /gzip/.test(String(req.headers['accept-encoding']))
         res
@@ -98,7 +98,7 @@ for (const [kind, make] of Object.entries(makers)) {
       expect((await failure(limited()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
     })
 
-    it('sends forms, and returns the cause if no answer comes', async () => {
+    it('sends forms, and fails with the cause if the IdP does not answer', async () => {
       answer = (req, res) => {
         const length = req.headers['content-length']
         req.on('data', (chunk) => res.end(`${length} ${chunk}`)).resume()
@@ -122,7 +122,7 @@ for (const [kind, make] of Object.entries(makers)) {
     })
 
     // Shows: plugin 10.21.
-    it('times out if no byte or only single bytes arrive', async () => {
+    it('times out if the IdP sends no byte or only single bytes', async () => {
       for (const bytes of ['', 'x']) {
         const clock = new FakeClock()
         const request = new Promise<ServerResponse>((resolve) => {
@@ -179,13 +179,13 @@ for (const [kind, make] of Object.entries(makers)) {
   })
 }
 
-describe('a direct request', () => {
+describe('a direct request to an IdP', () => {
   const open: (() => unknown)[] = []
   afterEach(async () => {
     for (const close of open.splice(0)) await close()
   })
 
-  it("fails with a client certificate if the IdP's authority is unknown", async () => {
+  it('a client certificate does not make an IdP of an unknown authority trusted', async () => {
     const idp = await startIdp({ tls: { ...(await makeCertificates()).server, clientCertificates: true } })
     const certificate = await makeClientCertificate()
     const directRequest = directFetch({ totalMs: 5000, maxBytes: 1000 }, new FakeClock(), certificate)
@@ -194,7 +194,7 @@ describe('a direct request', () => {
     expect(causeCode(error)).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
   })
 
-  it('leaves no connection open to a silent server, even during the TLS handshake', async () => {
+  it('closes the connection to a silent server, even during the TLS handshake', async () => {
     const sockets = new Set<Socket>()
     const server = createTcpServer((socket) => {
       sockets.add(socket.resume())
@@ -213,7 +213,7 @@ describe('a direct request', () => {
     expect((await aborted)?.name).to.equal('AbortError')
   })
 
-  it('is sent again on a new connection if a kept one was just closed', async () => {
+  it('repeats a request on a new connection if a kept-alive one was closed', async () => {
     let requests = 0
     const { url, close } = await onLoopback(
       createServer((req, res) => {
@@ -231,7 +231,7 @@ describe('a direct request', () => {
   })
 
   // Shows: plugin 10.25.
-  it('sends a form once over a separate connection, even if that is reset', async () => {
+  it('sends a form only once on a new connection, even if that is reset', async () => {
     let requests = 0
     const connections = new Set<unknown>()
     const { url, close } = await onLoopback(

@@ -24,7 +24,7 @@ describe('the proxy of the environment', () => {
   })
   const addressFor = (url: string) => proxyFor(new URL(url))?.address.href
 
-  it('the proxy is read by scheme from its variable, in upper or lower case', () => {
+  it("the proxy for a URL comes from HTTPS_PROXY or https_proxy, by the URL's scheme", () => {
     for (const name of ['HTTPS_PROXY', 'https_proxy']) {
       process.env[name] = 'http://proxy.example:3128'
       expect(addressFor('https://idp.example/'), name).to.equal('http://proxy.example:3128/')
@@ -37,7 +37,7 @@ describe('the proxy of the environment', () => {
   })
 
   // Shows: plugin 4.37.
-  it('the proxy is not used for hosts in NO_PROXY, in upper or lower case', () => {
+  it('the proxy is not used for hosts in NO_PROXY or no_proxy', () => {
     process.env.HTTPS_PROXY = 'http://proxy.example:3128'
     for (const name of ['NO_PROXY', 'no_proxy']) {
       process.env[name] = 'other.example, .corp.example,idp.example:8443'
@@ -51,7 +51,7 @@ describe('the proxy of the environment', () => {
     expect(addressFor('https://idp.example/')).to.equal(undefined)
   })
 
-  it('the proxy is never used for loopback, where requests may be without TLS', () => {
+  it('the proxy is never used for loopback addresses', () => {
     process.env.HTTPS_PROXY = 'http://proxy.example:3128'
     process.env.HTTP_PROXY = 'http://proxy.example:3128'
     for (const url of ['http://127.0.0.1/', 'https://localhost/', 'https://[::1]:8443/']) {
@@ -59,7 +59,7 @@ describe('the proxy of the environment', () => {
     }
   })
 
-  it('fails if its address is invalid or has another scheme', () => {
+  it('a proxy address that is invalid or has another scheme causes PROXY_UNUSABLE', () => {
     for (const address of ['socks5://user:pass@proxy.example:1080', 'http://[proxy']) {
       process.env.HTTPS_PROXY = address
       expect(() => proxyFor(new URL('https://idp.example/')), address)
@@ -68,7 +68,7 @@ describe('the proxy of the environment', () => {
     }
   })
 
-  it('sends its credentials only to the proxy', () => {
+  it("the proxy's credentials are not part of its address", () => {
     process.env.HTTPS_PROXY = 'http://me:p%40ss@proxy.example:3128'
     const proxy = proxyFor(new URL('https://idp.example/'))
     expect(proxy?.address.href).to.equal('http://proxy.example:3128/')
@@ -77,14 +77,19 @@ describe('the proxy of the environment', () => {
 
   for (const [title, written, address, credentials] of [
     [
-      'accepts an unencoded percent sign in its password',
+      'the proxy password may contain an unencoded percent sign',
       'http://me:50%off%25@p.test:1',
       'http://p.test:1/',
       'me:50%off%',
     ],
-    ['accepts a user name beyond ASCII', 'http://m%C3%A9:%@p.test:1', 'http://p.test:1/', 'mé:%'],
-    ['is reached by http if its address has no scheme', 'p.test:1', 'http://p.test:1/', undefined],
-    ['is reached by https if its address says so', 'https://p.test:1', 'https://p.test:1/', undefined],
+    [
+      'the proxy user name may contain characters beyond ASCII',
+      'http://m%C3%A9:%@p.test:1',
+      'http://p.test:1/',
+      'mé:%',
+    ],
+    ['the proxy is reached by http if its address has no scheme', 'p.test:1', 'http://p.test:1/', undefined],
+    ['the proxy is reached by https if its address says so', 'https://p.test:1', 'https://p.test:1/', undefined],
   ] as const) {
     it(title, () => {
       for (const name of ['HTTPS_PROXY', 'all_proxy']) {
@@ -112,7 +117,7 @@ describe('the proxy of the environment', () => {
   }
 
   // Shows: plugin 4.37.
-  it('the proxy is never mistaken for the IdP if it refuses, with any status and body', async () => {
+  it('a proxy that refuses is never taken for the IdP, whatever it answers', async () => {
     const forged = '{"request_uri":"urn:evil","expires_in":60}'
     for (const status of ['201 Created', '302 Found', '400 Bad Request', '407 Proxy Authentication Required']) {
       const answer = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${forged.length}\r\n\r\n${forged}`
@@ -122,7 +127,7 @@ describe('the proxy of the environment', () => {
     }
   })
 
-  it('times out if it never answers, and leaves no connection open', async () => {
+  it('a request times out if the proxy never answers, and closes its connection', async () => {
     const { proxy, clock, failed } = await failThrough({ answer: null })
     await until('a connection', () => proxy.sockets.size > 0)
     await clock.advance(5_000)
@@ -130,7 +135,7 @@ describe('the proxy of the environment', () => {
     for (const socket of proxy.sockets) await once(socket, 'close')
   })
 
-  describe('with TLS from end to end', () => {
+  describe('TLS through a tunnel', () => {
     let idp: Idp
     let ca: string
     let remove: () => Promise<void>
@@ -171,7 +176,7 @@ describe('the proxy of the environment', () => {
     }
 
     // Shows: plugin 10.24.
-    it('refuses an unknown authority, even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+    it("refuses an IdP's unknown authority even with NODE_TLS_REJECT_UNAUTHORIZED=0", async () => {
       const outcome = await requestThrough('https://idp.example/jwks', {
         NODE_EXTRA_CA_CERTS: '',
         NODE_TLS_REJECT_UNAUTHORIZED: '0',
@@ -179,13 +184,13 @@ describe('the proxy of the environment', () => {
       expect(outcome).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
     })
 
-    it("refuses a certificate for another name or address, such as the proxy's", async () => {
+    it("refuses an IdP's certificate for another name, such as the proxy's", async () => {
       for (const url of ['https://other.example/jwks', 'https://192.0.2.1/jwks']) {
         expect(await requestThrough(url), url).to.equal('ERR_TLS_CERT_ALTNAME_INVALID')
       }
     })
 
-    it('refuses a certificate of an unknown authority through a tunnel', async () => {
+    it("refuses an IdP's certificate of an unknown authority through a tunnel", async () => {
       expect(await requestThrough('https://idp.example/jwks', { NODE_EXTRA_CA_CERTS: '' })).to.equal(
         'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
       )

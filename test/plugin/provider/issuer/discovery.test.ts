@@ -57,14 +57,14 @@ describe('discovery of an issuer', () => {
     return error
   }
 
-  it('finds the endpoints, with one request for many logins', async () => {
+  it('many simultaneous logins share one discovery request', async () => {
     const { issuer } = start()
     const results = await Promise.all(Array.from({ length: 20 }, () => issuer.metadata()))
     expect(results[19]?.authorization_endpoint).to.equal(`${idp.issuer}/auth`)
     expect(idp.requests('discovery')).to.equal(1)
   })
 
-  it('fails with the cause while the IdP is down, and works once it is back', async () => {
+  it('discovery fails with the cause while the IdP is down, and succeeds afterwards', async () => {
     await idp.down()
     const { issuer, failures, firstFailure } = start()
     await firstFailure
@@ -74,7 +74,7 @@ describe('discovery of an issuer', () => {
     expect((await issuer.metadata()).issuer).to.equal(idp.issuer)
   })
 
-  it('refuses metadata with another issuer, and names it', async () => {
+  it('refuses discovery metadata with another issuer, and names both', async () => {
     publish({ issuer: 'https://other.test', authorization_endpoint: 'https://other.test/a' })
     const error = await refusal(start().issuer)
     expect(error.details).to.include({
@@ -86,7 +86,7 @@ describe('discovery of an issuer', () => {
   })
 
   // Shows: plugin 2.8.
-  it('accepts an issuer with extra slashes or its document path; the published counts', async () => {
+  it('finds the published issuer if the configured one has a slash or discovery path', async () => {
     for (const written of ['/', '/.well-known/openid-configuration', '/.well-known/openid-configuration/']) {
       const metadata = await start({ issuer: idp.issuer + written }).issuer.metadata()
       expect(metadata.issuer).to.equal(idp.issuer)
@@ -117,7 +117,7 @@ describe('discovery of an issuer', () => {
       /`location`/,
     ],
   ] as const) {
-    it(`reports what discovery answered: ${answer}`, async () => {
+    it(`a failed discovery reports the IdP's answer: ${answer}`, async () => {
       idp.faults.set('discovery', 'to' in fault ? { kind: 'redirect', ...fault } : { kind: 'answer', ...fault })
       const error = await refusal(start().issuer)
       const address = `${idp.issuer}/.well-known/openid-configuration`
@@ -128,7 +128,7 @@ describe('discovery of an issuer', () => {
     })
   }
 
-  it('distinguishes an outage from its attempts, and whether logins still work', async () => {
+  it('reports whether a failed discovery begins an outage and logins still work', async () => {
     await idp.down()
     const manual = {
       authorization_endpoint: `${idp.issuer}/a`,
@@ -147,12 +147,12 @@ describe('discovery of an issuer', () => {
   })
 
   // Shows: plugin 10.23.
-  it('refuses endpoints that are not reached over TLS', async () => {
+  it('refuses discovered endpoints without TLS', async () => {
     publish({ issuer: idp.issuer, authorization_endpoint: 'http://idp.test/a' })
     expect(causeCode(await refusal(start().issuer))).to.equal('PLAIN_HTTP')
   })
 
-  describe('of an issuer that is not on loopback', () => {
+  describe('discovery of an issuer that is not on loopback', () => {
     const issuer = 'https://idp.test'
     const endpoints = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
     const loopback = 'http://127.0.0.1:8500/x'
@@ -190,7 +190,7 @@ describe('discovery of an issuer', () => {
     }
 
     // Shows: plugin 10.26.
-    it('accepts an endpoint on loopback that was set by hand', async () => {
+    it('accepts a configured endpoint on loopback', async () => {
       const published = Object.fromEntries(endpoints.map((name) => [name, loopback]))
       const manual = Object.fromEntries(endpoints.map((name) => [name, 'http://127.0.0.1:9/own']))
       const mtls_endpoint_aliases = { token_endpoint: 'http://127.0.0.1:9/own' }
@@ -198,7 +198,7 @@ describe('discovery of an issuer', () => {
     })
   })
 
-  it('refreshes an old document in the background, and keeps it on failure', async () => {
+  it('refreshes an old discovery document in the background; keeps it on failure', async () => {
     const { issuer, firstFailure } = start()
     const first = await issuer.metadata()
     await idp.down()
@@ -208,7 +208,7 @@ describe('discovery of an issuer', () => {
     expect(await issuer.metadata()).to.equal(first)
   })
 
-  it('refreshes a document in the background that it got while the clock was ahead', async () => {
+  it('refreshes a discovery document that was fetched while the clock was ahead', async () => {
     const [rightly, ahead] = [clock.now(), clock.now() + 40 * 24 * 60 * 60_000]
     clock.set(ahead)
     const { issuer } = start()

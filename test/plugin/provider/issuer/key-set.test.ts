@@ -31,7 +31,7 @@ describe('the key set of an IdP', () => {
   const idsIn = ({ jwks }: Awaited<ReturnType<KeySet['current']>>) => jwks.keys.map(({ kid }) => kid)
   const failure = async (promise: Promise<unknown>) => (await errorOf<{ code?: string }>(promise))?.code
 
-  it('the key set is requested once a second, however many logins need it', async () => {
+  it('the key set is requested at most once a second, however many logins need it', async () => {
     const { keySet, clock, requestTimes, ids } = serve([['a'], ['b']])
     await Promise.all(Array.from({ length: 400 }, () => keySet.current(ADDRESS)))
     await clock.advance(999)
@@ -42,7 +42,7 @@ describe('the key set of an IdP', () => {
     expect(requestTimes).to.have.length(2)
   })
 
-  it('keeps imported keys while the same set is published, and drops them on a change', async () => {
+  it('keeps imported keys while the IdP publishes the same set', async () => {
     const { keySet, clock, requestTimes } = serve([['a'], ['a'], ['b'], ['a']])
     const results: Awaited<ReturnType<KeySet['current']>>[] = []
     for (; results.length < 4; await clock.advance(1_000)) results.push(await keySet.current(ADDRESS))
@@ -53,7 +53,7 @@ describe('the key set of an IdP', () => {
   })
 
   // Shows: plugin 9.20.
-  it('the key set is requested again a second after a key was missing, once for all', async () => {
+  it('many logins with a missing key request the key set once more, after a second', async () => {
     const { clock, requestTimes, ids } = serve([['a'], ['a', 'b'], ['c']])
     const results = Promise.all([ids('b'), ids('b'), ids('x'), ids('a')])
     await clock.advance(10_000)
@@ -61,7 +61,7 @@ describe('the key set of an IdP', () => {
     expect(requestTimes).to.deep.equal([0, 1_000])
   })
 
-  it('fetches the key set again for a missing key although it was just fetched', async () => {
+  it('requests the key set again for each missing key, even right after a request', async () => {
     const { clock, requestTimes, ids } = serve([['a'], ['b'], ['c']])
     for (const kid of ['b', 'c']) {
       const result = ids(kid)
@@ -81,7 +81,7 @@ describe('the key set of an IdP', () => {
     expect(requestTimes).to.have.length(2)
   })
 
-  it("keeps the latest request's result if an earlier answer arrives later", async () => {
+  it('keeps the newest key set if an earlier request is answered later', async () => {
     const clock = new FakeClock()
     const answers: ((kid: string) => void)[] = []
     const fetch: Fetch = () =>
@@ -100,7 +100,7 @@ describe('the key set of an IdP', () => {
     expect(atHand && idsIn(atHand)).to.deep.equal(['new'])
   })
 
-  it('the key set is unreachable with any status but 200, and invalid without keys', async () => {
+  it('any status but 200 counts as unreachable, a body without keys as invalid', async () => {
     for (const [answer, code] of [
       [new Response('', { status: 500 }), 'provider_unreachable'],
       [new Response('', { status: 302 }), 'provider_unreachable'],
@@ -112,7 +112,7 @@ describe('the key set of an IdP', () => {
     }
   })
 
-  it('the key set is available for the requested age since it was last useful', async () => {
+  it('a cached key set is available up to the requested age since its last use', async () => {
     const { keySet, clock, ids } = serve([['a'], new Error('down')])
     expect(keySet.atHand(ADDRESS, 5_000)).to.equal(undefined)
     await ids()
@@ -124,7 +124,7 @@ describe('the key set of an IdP', () => {
     expect(keySet.atHand(ADDRESS, 5_000)).to.equal(undefined)
   })
 
-  it('rejects waiting requests once it is closed', async () => {
+  it('closing the key set rejects waiting requests', async () => {
     const { keySet, requestTimes, ids } = serve([['a']])
     await ids()
     const waiting = failure(keySet.current(ADDRESS, 'b'))

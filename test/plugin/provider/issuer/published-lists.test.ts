@@ -10,13 +10,13 @@ const missing = (metadata: object, oidc: object = {}) =>
   )
 
 describe('lists that an IdP publishes', () => {
-  it('reports nothing if a list is missing or no array', () => {
+  it('reports nothing if a published list is missing or no array', () => {
     expect(missing({})).to.deep.equal([])
     expect(missing({ scopes_supported: 'openid', response_types_supported: { code: true } })).to.deep.equal([])
   })
 
   // Shows: plugin 3.10, 3.11, 3.12, 3.16.
-  it('reports each configured value that a list lacks', () => {
+  it('reports each configured value that a published list lacks', () => {
     expect(
       missing(
         {
@@ -40,19 +40,19 @@ describe('lists that an IdP publishes', () => {
     ])
   })
 
-  it('finds a response type in a list with its words in any order', () => {
+  it('finds a response type in a published list with its words in any order', () => {
     const client = { ...MINIMAL.client, response_types: 'code id_token' }
     expect(missing({ response_types_supported: ['id_token code'] }, { client })).to.deep.equal([])
     expect(missing({ code_challenge_methods_supported: ['S256'] })).to.deep.equal([])
   })
 
-  it('reports nothing for an endpoint that does not exist', () => {
+  it('reports nothing about an endpoint that the IdP does not have', () => {
     const list = { introspection_endpoint_auth_methods_supported: ['private_key_jwt'] }
     expect(missing(list)).to.deep.equal([])
     expect(missing({ ...list, introspection_endpoint: `${ISSUER}/i` })).to.have.length(1)
   })
 
-  it('shows the first twenty entries of a list', () => {
+  it('reports only the first twenty entries of a published list', () => {
     const scopes_supported = Array.from({ length: 500 }, (_, index) => `scope-${index}`)
     const [finding] = unpublished({ ...TOKEN, scopes_supported }, settingsOf(MINIMAL))
     expect(finding?.published).to.have.length(20)

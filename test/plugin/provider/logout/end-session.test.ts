@@ -34,7 +34,7 @@ describe('the end-session request', () => {
     return rest
   }
 
-  it('identifies the session by ID token, else by sid, else by subject', async () => {
+  it('the end-session request has the ID token, else the sid, else the subject as hint', async () => {
     const endSession = open({ end_session_endpoint: ENDPOINT })
     const rest = { tenant: 'x', client_id: 'mesh', post_logout_redirect_uri: 'https://mesh.test/login' }
     expect(await parametersOf(endSession, {})).to.deep.equal({ ...rest, id_token_hint: 'an ID token' })
@@ -43,7 +43,7 @@ describe('the end-session request', () => {
   })
 
   // Shows: plugin 9.5.
-  it('the logout request is a form for an ID token of more than 1,500 characters', async () => {
+  it('the end-session request is a form if the ID token exceeds 1,500 characters', async () => {
     const { endSession } = open({ end_session_endpoint: ENDPOINT })
     for (const [length, kind] of [
       [1_500, 'redirect'],
@@ -54,7 +54,7 @@ describe('the end-session request', () => {
   })
 
   // Shows: plugin 9.8.
-  it('looks once per discovery for an unpublished logout address, and warns each time', async () => {
+  it('requests an unpublished logout address once per discovery, and warns if it fails', async () => {
     const { endSession, requests, missing, discoverAnew } = open({ issuer: `${ISSUER}/` }, {}, 404)
     for (const _ of [1, 2]) {
       const answers = await Promise.all([1, 2, 3].map(() => endSession.next(session)))
@@ -67,16 +67,16 @@ describe('the end-session request', () => {
   })
 
   for (const [condition, metadata, logouturl, expected] of [
-    ['ends the IdP session at a published endpoint', { end_session_endpoint: ENDPOINT }, undefined, true],
-    ['does not end the IdP session without an endpoint', {}, undefined, false],
+    ['a logout ends the IdP session at a published endpoint', { end_session_endpoint: ENDPOINT }, undefined, true],
+    ['a logout does not end the IdP session without an endpoint', {}, undefined, false],
     [
-      'does not end the IdP session by a logouturl elsewhere',
+      'a logout does not end the IdP session if logouturl is elsewhere',
       { end_session_endpoint: ENDPOINT },
       'https://x.test/bye',
       false,
     ],
     [
-      'ends the IdP session by a logouturl to that endpoint',
+      'a logout ends the IdP session if logouturl is the endpoint',
       { end_session_endpoint: ENDPOINT },
       `${ISSUER}/end?a=b`,
       true,

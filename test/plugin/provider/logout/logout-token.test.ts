@@ -102,7 +102,7 @@ describe('the content of a logout token', () => {
     for (const iat of [NOW_S - 600, NOW_S + 60]) expect(await inspect({ iat })).to.be.an('object')
   })
 
-  it('matches an issuer with or without slash: the published one decides later', async () => {
+  it('accepts an iss with or without a trailing slash, for a later exact check', async () => {
     for (const issuer of [ISSUER, `${ISSUER}/`, `${ISSUER}/.well-known/openid-configuration`]) {
       for (const iss of [ISSUER, `${ISSUER}/`]) expect(await inspect({ iss }, issuer)).to.include({ issuer: iss })
     }
@@ -114,7 +114,7 @@ describe('the content of a logout token', () => {
     expect(await inspect({})).to.include({ refusedFromS: NOW_S - 60 + 601 })
   })
 
-  it('shows no sid and no token in the reason of a refusal', async () => {
+  it('the reason of a refused logout token contains no sid and no token', async () => {
     for (const claims of [{ sid: ['secret-1'] }, { nonce: 'secret-2' }, { jti: { text: 'secret-3' } }]) {
       const reason = await inspect(claims)
       expect(reason).to.be.a('string').and.not.include('secret-')

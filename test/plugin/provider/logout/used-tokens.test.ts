@@ -6,7 +6,7 @@ import { until } from '../../../support/until.ts'
 
 const MINUTE_MS = 60_000
 
-describe('a logout token', () => {
+describe('the single use of a logout token', () => {
   let nowMs: number
   beforeEach(() => {
     nowMs = 1_700_000_000_000
@@ -49,7 +49,7 @@ describe('a logout token', () => {
   const USED = 'it was already used'
 
   // Shows: plugin 10.20.
-  it('works once among all processes that share the storage', async () => {
+  it('a logout token works once among all processes that share the storage', async () => {
     const store = shared()
     const [first, second] = [process(store), process(store)]
     expect(await outcomeOf(first.use(logout(), done))).to.equal('done')
@@ -59,7 +59,7 @@ describe('a logout token', () => {
     expect(() => first.assertUnused(logout())).to.throw(LoginError)
   })
 
-  it('a token may come again after a failure, but one process at a time uses it', async () => {
+  it('a logout token may be retried after a failure, by one process at a time', async () => {
     const store = shared()
     const [first, second] = [process(store), process(store)]
     expect(await outcomeOf(first.use(logout(), failing))).to.equal('the disk is full')
@@ -68,7 +68,7 @@ describe('a logout token', () => {
     expect(await outcomeOf(second.use(logout(), done))).to.equal(USED)
   })
 
-  it('counts as used from the start if the shared storage cannot release it', async () => {
+  it('a failed logout token stays used if the shared storage cannot release it', async () => {
     const { once } = shared()
     const store = { once }
     expect(await outcomeOf(process(store).use(logout(), failing))).to.equal('the disk is full')
@@ -76,7 +76,7 @@ describe('a logout token', () => {
   })
 
   // Shows: plugin 10.20.
-  it('shares the failure of a simultaneous copy, or is refused after its success', async () => {
+  it('simultaneous copies of a logout token share a failure, but only one success', async () => {
     const tokens = process(shared())
     let calls = 0
     let finish = (_: boolean): void => undefined
@@ -98,7 +98,7 @@ describe('a logout token', () => {
     }
   })
 
-  it('distinguishes tokens with the same id by issuer and domain', async () => {
+  it('logout tokens with the same jti are distinct for each issuer and domain', async () => {
     const store = shared()
     for (const tokens of [process(store), process(store, 'customer')]) {
       for (const issuer of ['https://idp.example', 'https://other.example']) {

@@ -32,22 +32,22 @@ describe('the signature of a token', () => {
   })
 
   for (const algorithm of ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'EdDSA']) {
-    it(`a signature is accepted with a key of the set, by ${algorithm}`, async () => {
+    it(`accepts a signature of ${algorithm} by a key of the set`, async () => {
       const { jwk, sign } = await signer(algorithm, 'one')
       await verifySignature(await sign(), createLocalJWKSet({ keys: [second.jwk, jwk] }), algorithm)
     })
   }
 
-  it('a signature is accepted without a key id if any of several keys fits', async () => {
+  it('accepts a signature without key id if any of several suitable keys verifies it', async () => {
     const keys = createLocalJWKSet({ keys: [second.jwk, first.jwk] })
     await verifySignature(await first.sign({ kid: undefined }), keys, 'RS256')
   })
 
-  it('a signature is refused by a key that only has the id of another', async () => {
+  it('refuses a signature by a key that only shares the id of a published key', async () => {
     await refused(await second.sign({ kid: 'one' }), [first.jwk])
   })
 
-  it('a signature is refused if header, payload or signature were changed', async () => {
+  it('refuses a token whose header, payload or signature was changed', async () => {
     const [header = '', payload = '', signature = ''] = (await first.sign()).split('.')
     const changed = base64url.encode('{"sub":"mallory"}')
     const otherHeader = base64url.encode('{"kid":"one","alg":"RS256"}')
@@ -65,13 +65,13 @@ describe('the signature of a token', () => {
       await refused(token, [first.jwk])
   })
 
-  it('a signature is refused with another algorithm than expected', async () => {
+  it('refuses a signature with another algorithm than expected', async () => {
     await refused(await first.sign(), [first.jwk], 'RS512')
     const { jwk, sign } = await signer('ES256', 'one')
     await refused(await sign(), [jwk], 'RS256')
   })
 
-  it('a signature is refused if the header requires an extension', async () => {
+  it('refuses a token whose header requires an extension', async () => {
     const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true })
     const token = await new CompactSign(new TextEncoder().encode('{}'))
       .setProtectedHeader({ alg: 'RS256', kid: 'one', crit: ['exp'], exp: 1 })
@@ -79,7 +79,7 @@ describe('the signature of a token', () => {
     await refused(token, [{ ...(await exportJWK(publicKey)), kid: 'one' }])
   })
 
-  it('refuses a signature if its key is for another use or algorithm, short or missing', async () => {
+  it('refuses a signature if its key is missing, short or for another use or algorithm', async () => {
     const token = await first.sign()
     const weak = await weakSigner()
     for (const change of [{ use: 'enc' }, { alg: 'RS512' }, { key_ops: ['encrypt'] }, { kid: 'another' }])

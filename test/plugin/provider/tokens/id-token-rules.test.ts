@@ -19,7 +19,7 @@ describe('ID token rules', () => {
     ['issued more than a minute ahead', { iat: NOW + 61 }, false],
     ...[undefined, null, `${NOW}`, Number.NaN].map((iat) => [`with iat ${iat}`, { iat }, false] as const),
   ] as const) {
-    it(`${isFine ? 'accept' : 'refuse'} a token ${condition}`, () =>
+    it(`${isFine ? 'accepts' : 'refuses'} an ID token ${condition}`, () =>
       expect(judge(claims)).to.satisfy((reason: unknown) =>
         isFine ? reason === undefined : typeof reason === 'string',
       ))
@@ -27,21 +27,21 @@ describe('ID token rules', () => {
 })
 
 describe("the time of a user's authentication", () => {
-  it("the time is computed from its age by the IdP's clock, even if that is wrong", () => {
+  it("the time of authentication is corrected by the error of the IdP's clock", () => {
     expect(authenticatedAt({ iat: 1_000_005, auth_time: 1_000_000 }, 900_000_000)).to.equal(900_000_000 - 6_000)
   })
 
-  it("the time is at most the IdP's if the token was issued long before it was fetched", () => {
+  it('the time of authentication is at most auth_time if the ID token is old', () => {
     expect(authenticatedAt({ iat: 900_000, auth_time: 900_000 }, 900_300_000)).to.equal(900_000_000)
   })
 
-  it('the time is unknown if the IdP does not give it', () => {
+  it('the time of authentication is unknown without auth_time or iat', () => {
     expect(authenticatedAt({ iat: 1_000_000 }, 0)).to.equal(null)
     expect(authenticatedAt({ iat: 1_000_000, auth_time: '999999' }, 0)).to.equal(null)
     expect(authenticatedAt({ auth_time: 1_000_000 }, 0)).to.equal(null)
   })
 
-  it('the time is never later than the real time', () => {
+  it('the computed time of authentication is never later than the real one', () => {
     const times = fc.record({
       authenticated: fc.integer({ min: 1_000_000_000_000, max: 2_000_000_000_000 }),
       thought: fc.integer({ min: 0, max: 600_000 }),

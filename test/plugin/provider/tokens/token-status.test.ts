@@ -73,7 +73,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     const renew = (session: Renewable = SESSION) => connect().renew(OLD, OLD.refresh, session)
     const claims = () => ({ iss: idp.issuer, sub: 'u-1001', aud: 'mesh' })
 
-    it("returns the IdP's new tokens", async () => {
+    it("a renewal returns the IdP's new tokens", async () => {
       answerWith({ ...fresh(), expires_in: 60, refresh_token: 'next' })
       const startedAt = Date.now()
       const { tokens, idToken } = await renew()
@@ -83,7 +83,7 @@ describe('renewal, introspection and revocation of tokens', () => {
       expect(accessExpiresAt).to.be.within(startedAt + 59_000, Date.now() + 60_000)
     })
 
-    it('keeps a refresh token that the IdP does not replace', async () => {
+    it('a renewal keeps the refresh token if the IdP sends no new one', async () => {
       answerWith(fresh())
       expect((await renew()).tokens).to.deep.equal({ ...OLD, access: 'new', accessExpiresAt: null })
     })
@@ -95,7 +95,7 @@ describe('renewal, introspection and revocation of tokens', () => {
       expect(await failureOf(renew())).to.equal('provider_unreachable')
     })
 
-    it('accepts an ID token of the same user, audience and IdP, however old', async () => {
+    it('accepts a renewed ID token of the same user, audience and IdP, however old', async () => {
       const two = ['mesh', 'other']
       for (const [now, previousAudience] of [
         ['mesh', 'mesh'],
@@ -130,7 +130,7 @@ describe('renewal, introspection and revocation of tokens', () => {
       }
     })
 
-    it("keeps the previous ID token if the IdP's keys are unavailable", async () => {
+    it("keeps the previous ID token if the IdP's keys are unavailable at a renewal", async () => {
       const previous = await idp.sign(claims())
       answerWith({ ...fresh(await idp.sign(claims())), refresh_token: 'next' })
       idp.faults.set('jwks', { kind: 'answer', status: 500 })
@@ -139,7 +139,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     })
   })
 
-  it('counts an unknown token as revoked', async () => {
+  it('a token that the IdP does not know counts as revoked', async () => {
     await register()
     expect(await connect().revoke('nobody-knows-it', 'refresh_token')).to.equal(true)
   })
@@ -170,7 +170,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     })
   }
 
-  it("ignores UserInfo's answer 429 when introspection says inactive", async () => {
+  it('introspection fails if it says inactive and UserInfo answers 429', async () => {
     await register()
     const client = connect()
     const token = await accessToken(client)
@@ -181,7 +181,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     expect(await client.introspect(token)).to.equal(false)
   })
 
-  it('reports a missing introspection or revocation endpoint', async () => {
+  it('reports that the introspection or revocation endpoint is missing', async () => {
     await register()
     idp.faults.set('discovery', {
       kind: 'rewrite',
@@ -195,7 +195,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     expect(await client.revoke('x', 'access_token')).to.equal(false)
   })
 
-  it('fails with a separate code, and never quotes the token', async () => {
+  it('failed introspection and revocation have separate codes, and quote no token', async () => {
     await register()
     const client = connect({ introspection_endpoint_auth_method: 'none' })
     expect(await failureOf(client.introspect('the-token'))).to.equal('introspection_failed')
@@ -214,7 +214,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     ['refuses the request', 403, '{"active":false}'],
     ['answers with HTML', 200, '<html>'],
   ] as const) {
-    it(`reports an unknown session state if the IdP ${answer}`, async () => {
+    it(`introspection fails if the IdP ${answer}`, async () => {
       idp.faults.set('introspection', { kind: 'answer', status, body })
       expect(await failureOf(connect().introspect('the-token'))).to.equal('introspection_failed')
     })
