@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const log = createLog('silent')
 
-describe('a sidecar inside another program', () => {
+describe('A sidecar inside another program', () => {
   let upstream: AprsIsServer
   const folder = temporaryFolder()
   beforeEach(async () => {
@@ -22,7 +22,7 @@ describe('a sidecar inside another program', () => {
     return settingsOf(whole, folder.path())
   }
 
-  it('serves both ports and closes all of its parts, also if asked twice', async () => {
+  it('serves both ports, and closes all of its parts even if closed twice', async () => {
     const sidecar = await startSidecar(settings(), log)
     await upstream.until(() => upstream.clients().length === 1)
     expect((await fetch(`${sidecar.url}/v1/sync`, { method: 'POST' })).status).to.equal(415)
@@ -40,7 +40,7 @@ describe('a sidecar inside another program', () => {
   })
 
   for (const name of ['listen', 'admin'] as const) {
-    it(`leaves nothing open when ${name}.port is taken`, async () => {
+    it(`a start closes everything again if ${name}.port is taken`, async () => {
       const { port, close } = await onLoopback(createServer())
       try {
         const failure = await startSidecar(settings({ [name]: { port } }), log).then(

@@ -10,7 +10,7 @@ describe('The log of the sidecar', () => {
     return lines
   }
 
-  it('has each line in the agreed form', () => {
+  it('each log line fits the schema of log lines', () => {
     const schema = JSON.parse(readFileSync(new URL('../../fixtures/log-line.schema.json', import.meta.url), 'utf8'))
     const validate = new Ajv2020({ strict: false }).compile(schema)
     const lines = logged('debug', (log) => {
@@ -24,7 +24,7 @@ describe('The log of the sidecar', () => {
   })
 
   // Shows: sidecar C1.26.
-  it('has nothing below log.level, and nothing at all when that is silent', () => {
+  it('writes no line below log.level, and no line at all if that is silent', () => {
     const counts = LOG_LEVELS.map((level) => {
       const write = (log: ReturnType<typeof createLog>) => {
         for (const each of ['debug', 'info', 'warn', 'error'] as const) log[each]('something-was', 'It was.')
@@ -60,7 +60,7 @@ describe('The log of the sidecar', () => {
   })
 
   // Shows: sidecar C6.6.
-  it('has at most the last 6 characters of a push token', () => {
+  it('shows only the last 6 characters of a push token', () => {
     expect(shortToken('dGhpcyBpcyBhIHRva2Vu')).to.equal('…Rva2Vu')
   })
 })

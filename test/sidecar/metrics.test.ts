@@ -5,9 +5,9 @@ async function linesOf(metrics: Metrics): Promise<readonly string[]> {
   return (await metrics.expose()).text.split('\n')
 }
 
-describe('the metrics', () => {
+describe('The metrics of the sidecar', () => {
   // Shows: sidecar O1.8.
-  it('counts cases apart by label, platform and reason, and in total for the page', async () => {
+  it('counts each combination of labels, and their total', async () => {
     const metrics = createMetrics()
     metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' })
     metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' }, 2)
@@ -31,14 +31,14 @@ describe('the metrics', () => {
     expect(lines).to.include('mesh_companion_push_latency_seconds_count{platform="android"} 0')
   })
 
-  it('counts a case with an unknown name', async () => {
+  it('exports a case whose label value is not declared', async () => {
     const metrics = createMetrics()
     metrics.countCase('messages_lost', { reason: 'unheard_of' }, 5)
     metrics.countCase('messages_lost', { reason: 'unheard_of' })
     expect(await linesOf(metrics)).to.include('mesh_companion_messages_lost_total{reason="unheard_of"} 6')
   })
 
-  it('show the latency of pushes as a histogram for each platform', async () => {
+  it('exports the latency of pushes as a histogram for each platform', async () => {
     const metrics = createMetrics()
     metrics.observePushLatency('ios', 2.1)
     metrics.observePushLatency('ios', 400)

@@ -4,14 +4,14 @@ import { buildNotification } from '../../../sidecar/push/gateway/notification.ts
 import { errorOf } from '../../support/error-of.ts'
 import { claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 
-describe("the client's calls", () => {
+describe('The API calls of the client', () => {
   let api: RunningApi
   beforeEach(async () => {
     api = await startApi({ webPush: { allowPrivate: false, publicKey: 'BPublic' } })
   })
   afterEach(() => api.close())
 
-  it('are those of the API, under an address with or without a slash at its end', async () => {
+  it('each client call works with a base URL with or without a final slash', async () => {
     for (const baseUrl of [api.api.url, `${api.api.url}/`]) {
       const calls = createCalls({ baseUrl })
       const register = { ...registration('N0CALL'), platform: 'android' as const }
@@ -24,7 +24,7 @@ describe("the client's calls", () => {
     }
   })
 
-  it('reject with the code of the API and what is wrong where', async () => {
+  it("a refused client call rejects with the API's error code and details", async () => {
     const calls = createCalls({ baseUrl: api.api.url })
     const unknown = await errorOf(calls.sync({ ...claim('N0CALL'), since: 0 }))
     expect(unknown).to.be.instanceOf(ClientError).and.include({ code: 'not_registered', passing: false })
@@ -35,7 +35,7 @@ describe("the client's calls", () => {
     })
   })
 
-  it('reject as passing if nothing answers, or over the limit of a proxied sidecar', async () => {
+  it('a client call rejects as retryable if no server answers, or over a rate limit', async () => {
     await api.close()
     const away = await errorOf(createCalls({ baseUrl: api.api.url }).webPush())
     api = await startApi({ rateLimit: { max: 0 }, listen: { trustProxy: true } })
@@ -44,7 +44,7 @@ describe("the client's calls", () => {
   })
 })
 
-describe('a push, as the app gets it', () => {
+describe('A push as the app receives it', () => {
   const newest = { from: 'N1CALL', to: 'N0CALL-7', seqId: '1', text: Buffer.from('Hello'), stamp: 1 }
 
   it("reads the sidecar's members of a push and ignores those of the platform", () => {
@@ -52,7 +52,7 @@ describe('a push, as the app gets it', () => {
     expect(readPush({ ...data, aps: {} })).to.include({ fromCall: 'N1CALL', count: '1' })
   })
 
-  it('is none of ours without those keys', () => {
+  it("readPush returns undefined for a push without the sidecar's members", () => {
     for (const data of [undefined, null, 'text', {}, { fromCall: 5 }]) expect(readPush(data)).to.equal(undefined)
   })
 })

@@ -6,7 +6,7 @@ import type { MessageRecord } from '../../../sidecar/client/wire/bodies.ts'
 const COMPLETE: AnswerDetails = { isTruncated: false }
 const message = (time: number) => ({ time }) as MessageRecord
 
-describe("the app's cursor", () => {
+describe('The cursor of the client', () => {
   const saves: [ClientState, readonly MessageRecord[], AnswerDetails][] = []
   beforeEach(() => saves.splice(0))
   const cursorOf = (state: ClientState, heard?: (first: MessageRecord) => Promise<boolean>) =>
@@ -21,7 +21,7 @@ describe("the app's cursor", () => {
     [50, [50]],
     [51, [50]],
   ] as const) {
-    it(`resumes correctly with cursor 50 and server time ${serverTime}`, async () => {
+    it(`a client with cursor 50 resumes correctly at server time ${serverTime}`, async () => {
       const asks: number[] = []
       const cursor = cursorOf({ cursor: 50, avatarHash: 'h' })
       const answer = await cursor.take(async (since) => {
@@ -36,7 +36,7 @@ describe("the app's cursor", () => {
   }
 
   // Shows: sidecar 17.4.
-  it('brings no messages that the app has heard, nor any where an answer has none', async () => {
+  it('skips messages that the app already has, and accepts answers without messages', async () => {
     const cursor = cursorOf({ cursor: 1 }, async ({ time }) => time === 2)
     await cursor.take(async () => ({ serverTime: 3, messages: [message(2), message(3)] }))
     await cursor.take(async () => ({ serverTime: 4 }))
@@ -47,14 +47,14 @@ describe("the app's cursor", () => {
   })
 
   // Shows: sidecar C4.31.
-  it('tells the app when the server no longer had all messages', async () => {
+  it('reports to the app that the server no longer had all messages', async () => {
     const cursor = cursorOf({ cursor: 1 })
     await cursor.take(async () => ({ serverTime: 3, messages: [message(3)], truncated: true }))
     expect(saves).to.deep.equal([[{ cursor: 3 }, [message(3)], { isTruncated: true }]])
   })
 
   // Shows: sidecar C16.10.
-  it('saves a new device id before it returns it, and keeps it', async () => {
+  it('saves a new device id before returning it, and reuses it', async () => {
     const cursor = cursorOf({ cursor: 1 })
     const deviceId = await cursor.deviceId()
     expect(saves).to.deep.equal([[{ cursor: 1, deviceId }, [], COMPLETE]])
@@ -62,7 +62,7 @@ describe("the app's cursor", () => {
     expect(saves.length).to.equal(1)
   })
 
-  it('saves beside it what the server has of the avatar, where that is news', async () => {
+  it('saves the avatar hash that the server confirmed, if it has changed', async () => {
     const cursor = cursorOf({ cursor: 1 })
     for (const hash of [undefined, 'a', 'a', 'b', undefined]) await cursor.confirm(hash)
     expect(saves).to.deep.equal([

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createDeviceId } from '../../../sidecar/client/device-id.ts'
 
-describe('a device id', () => {
+describe('The device id', () => {
   const webCrypto = Object.getOwnPropertyDescriptor(globalThis, 'crypto') ?? {}
   afterEach(() => Object.defineProperty(globalThis, 'crypto', webCrypto))
 
@@ -12,7 +12,7 @@ describe('a device id', () => {
     expect(second).to.not.equal(first)
   })
 
-  it('is made without Web Crypto too, by what the app gives', () => {
+  it("creates a device id from the app's random numbers if Web Crypto is missing", () => {
     Object.defineProperty(globalThis, 'crypto', { value: undefined, configurable: true })
     const numbers = Array.from({ length: 16 }, (_, index) => index / 16)
     expect(createDeviceId(() => numbers.shift() ?? 0)).to.equal('00102030405060708090a0b0c0d0e0f0')

@@ -4,20 +4,20 @@ import { contentEnd, messageNumber } from '../../../sidecar/aprs/sequence-id.ts'
 import { canonicalKey } from '../../../sidecar/aprs/station.ts'
 import { messageIdentity } from '../../../sidecar/client/index.ts'
 
-describe('the identity of a message', () => {
+describe('The identity of a message', () => {
   const message = { from: 'N1CALL-7', to: 'N0CALL', seqId: '12', text: 'Hello' }
 
-  it('is sender, addressee, number and text', () => {
+  it('messages that differ in sender, addressee, sequence id or text are different', () => {
     for (const change of [{ from: 'N1CALL' }, { to: 'N0CALL-1' }, { seqId: '' }, { text: 'hello' }])
       expect(messageIdentity({ ...message, ...change })).to.not.equal(messageIdentity(message))
   })
 
-  it('passes over what changes between copies: a reply-ack, the SSID 0, padding', () => {
+  it('ignores a reply-ack, SSID 0, letter case and padding when comparing messages', () => {
     const copy = { from: 'n1call-7', to: 'N0CALL-0', seqId: '12}AA', text: 'Hello \u0000' }
     expect(messageIdentity(copy)).to.equal(messageIdentity(message))
   })
 
-  it('is by the rules of the server for any message', () => {
+  it('the client compares messages like the server, for any two messages', () => {
     const seqId = fc.string({ unit: fc.constantFrom('1', '2', '}'), maxLength: 4 })
     const text = fc.string({ unit: fc.constantFrom('a', ' ', '\t', '\u0000', '\u007f', 'ä'), maxLength: 5 })
     const any = fc.record({

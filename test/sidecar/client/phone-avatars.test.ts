@@ -7,19 +7,19 @@ import { phoneApp } from './phone.ts'
 const HOUR = 3_600_000
 const image = pngFile().toString('base64')
 
-describe("an app's client", () => {
+describe('The avatars of the phone client', () => {
   const setup = phoneApp()
   const { launch, launched, receive, texts, asked: request, push, codeOf } = setup
 
   // Shows: sidecar 17.6.
-  it('registers again when the server has forgotten the station, with its avatar', async () => {
+  it('the client registers again, with its avatar, if the server lost the station', async () => {
     const client = await launched({ avatar: { icon: 'dog', image } })
     await setup.api.store.stations.remove('N0CALL-7')
     await client.sync()
     expect(setup.api.store.stations.get('N0CALL-7')?.avatar).to.include({ hash: avatarHash('dog', image) })
   })
 
-  describe('with an avatar of its own', () => {
+  describe("The client's own avatar", () => {
     const uploads = () => setup.app.requests.filter(({ body }) => body.avatarUpdate === true).length
     const held = () => setup.api.store.stations.get('N0CALL-7')?.avatar
 
@@ -36,7 +36,7 @@ describe("an app's client", () => {
       expect(registers.every(({ body }) => body.avatarHash === avatarHash('dog', image))).to.equal(true)
     })
 
-    it('uploads what it is changed to, and clears what was taken away', async () => {
+    it('uploads a changed avatar, and clears a removed one', async () => {
       const client = await launched({ avatar: { icon: 'dog', image: '' } })
       await client.setAvatar({ icon: 'cat', image: '' })
       expect(held()).to.include({ hash: 'icon:cat' })
@@ -45,14 +45,14 @@ describe("an app's client", () => {
       expect(request()).to.deep.equal(['register', 'register', 'register', 'register'])
     })
 
-    it('asks what the server holds before it uploads its own avatar', async () => {
+    it("asks for the server's avatar hash before it uploads its own avatar", async () => {
       await setup.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       const client = await launch()
       await client.setAvatar({ icon: 'dog', image: '' })
       expect(uploads()).to.equal(0)
     })
 
-    it('uploads nothing while it never had an avatar, whatever the server holds', async () => {
+    it('a client that never had an avatar does not upload, whatever the server holds', async () => {
       await setup.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       const client = await launched()
       await client.setPushToken('another')
@@ -60,7 +60,7 @@ describe("an app's client", () => {
       expect(held()).to.include({ hash: 'icon:dog' })
     })
 
-    it('is not blamed for what else the server refuses', async () => {
+    it('can set an avatar after the server refused an invalid push token', async () => {
       const client = await launched({ platform: 'ios', pushToken: 'ab'.repeat(32) })
       expect(await codeOf(client.setPushToken('no hex'))).to.equal('invalid_request')
       expect(await codeOf(client.setAvatar({ icon: 'cat', image: '' }))).to.equal('invalid_request')
@@ -68,7 +68,7 @@ describe("an app's client", () => {
       expect(held()).to.include({ hash: 'icon:cat' })
     })
 
-    it('says that one is refused, stays registered, and does not send it again', async () => {
+    it('reports a refused avatar, stays registered, and does not send it again', async () => {
       const client = await launched()
       expect(await codeOf(client.setAvatar({ icon: '', image: 'no image' }))).to.equal('invalid_request')
       await client.setPushToken('another')
@@ -77,7 +77,7 @@ describe("an app's client", () => {
     })
   })
 
-  describe('with the avatars of others', () => {
+  describe('The avatars of other stations in the client', () => {
     beforeEach(() => setup.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' })))
 
     // Shows: sidecar 17.7.
@@ -96,7 +96,7 @@ describe("an app's client", () => {
     })
 
     // Shows: sidecar 17.7.
-    it('keeps an avatar from a push without asking for it, and drops a cleared one', async () => {
+    it('caches an avatar from a push without a request, and drops a cleared one', async () => {
       const client = await launched()
       await receive('one')
       await client.pushReceived(push({ fromAvatarIcon: 'dog', fromAvatarHash: 'icon:dog' }))
@@ -106,13 +106,13 @@ describe("an app's client", () => {
       expect(request()).to.not.include('avatars')
     })
 
-    it('takes a hash without its image for none, so that the sync fetches it', async () => {
+    it('does not cache an avatar from a push that lacks the image', async () => {
       const client = await launched()
       await client.pushReceived(push({ fromAvatarHash: 'f'.repeat(64), fromAvatarIcon: 'dog' }))
       expect(setup.app.avatars.get('N1CALL-7')).to.equal(undefined)
     })
 
-    it('shows messages without their avatars, and asks for those with the next sync', async () => {
+    it('shows messages if their avatars cannot be fetched, and fetches them next time', async () => {
       const client = await launched()
       await receive('one')
       setup.app.fates = ['arrives', 'request_lost']

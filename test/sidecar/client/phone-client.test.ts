@@ -7,12 +7,12 @@ import { type Fate, phoneApp } from './phone.ts'
 
 const HOUR = 3_600_000
 
-describe("an app's client", () => {
+describe('The phone client', () => {
   const setup = phoneApp()
   const { launch, launched, receive, texts, asked: requested, push, settled } = setup
 
   // Shows: sidecar 17.2.
-  it('registers at launch and brings what was missed since its cursor', async () => {
+  it('the client registers at launch and gets the messages since its cursor', async () => {
     await launched()
     await receive('one')
     await launched()
@@ -21,9 +21,9 @@ describe("an app's client", () => {
     expect(setup.app.requests[1]?.body.since).to.be.a('number').and.above(0)
   })
 
-  describe('its device id', () => {
+  describe('The device id of the client', () => {
     // Shows: sidecar C16.10.
-    it('is the same over launches, and sent with every call but that for avatars', async () => {
+    it('keeps its device id across launches, and sends it with all calls but avatars', async () => {
       await setup.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       await launched()
       const deviceId = setup.app.state?.deviceId
@@ -43,7 +43,7 @@ describe("an app's client", () => {
     })
 
     // Shows: sidecar 11.6, 11.7, 11.12, 17.2, 17.5, C2.2, C16.10.
-    it('adds a device id to an older store, keeps its cursor and takes over its token', async () => {
+    it('adds a device id to older saved state, keeping cursor and push token', async () => {
       const { body } = await setup.api.post('/v1/register', registration('N0CALL', { pushToken: 'token' }))
       await receive('seen')
       const cursor = (await setup.api.post('/v1/sync', { ...claim('N0CALL'), since: body.serverTime })).body.serverTime
@@ -61,7 +61,7 @@ describe("an app's client", () => {
   })
 
   // Shows: sidecar 17.1, 17.3.
-  it('syncs on a push in the foreground, and names the conversation of a tapped one', async () => {
+  it('syncs on a push in the foreground; a tapped push names its conversation', async () => {
     const client = await launched()
     await receive('one')
     await client.pushReceived(push())
@@ -74,7 +74,7 @@ describe("an app's client", () => {
     expect(requested()).to.deep.equal(['register', 'sync', 'sync', 'sync'])
   })
 
-  it('registers every 6 hours, and at a sync after its timers stood still', async () => {
+  it('the client registers every 6 hours, even if its timers were suspended', async () => {
     const client = await launched()
     await setup.app.clock.advance(6 * HOUR)
     await client.sync()
@@ -85,7 +85,7 @@ describe("an app's client", () => {
     expect(requested()).to.deep.equal(['register', 'register', 'sync', 'register'])
   })
 
-  it('registers a token that the platform gave anew, and the same one not again', async () => {
+  it('registers a new push token once, and an unchanged one not again', async () => {
     const client = await launched()
     await client.setPushToken('another')
     await client.setPushToken('another')
@@ -93,7 +93,7 @@ describe("an app's client", () => {
     expect(requested()).to.deep.equal(['register', 'register'])
   })
 
-  it('unregisters, and is not brought back by a late push or a heartbeat', async () => {
+  it('after it unregisters, neither a late push nor a heartbeat registers it again', async () => {
     const client = await launched()
     await client.unregister()
     await client.unregister()

@@ -7,12 +7,12 @@ import { phoneApp } from './phone.ts'
 
 const HOUR = 3_600_000
 
-describe("an app's client", () => {
+describe('The retries of the phone client', () => {
   const setup = phoneApp()
   const { launch, launched, asked: request, push, codeOf, settled } = setup
 
-  describe('without an answer', () => {
-    it('says so at once, and tries again by itself, waiting longer each time', async () => {
+  describe('The client without an answer', () => {
+    it('reports a failed request at once, and retries with growing delays', async () => {
       const client = await launch()
       setup.app.fates = ['request_lost', 'request_lost', 'request_lost']
       expect(await codeOf(client.start())).to.equal('unreachable')
@@ -28,7 +28,7 @@ describe("an app's client", () => {
     })
 
     // Shows: sidecar C15.4.
-    it('sends nothing after a rate limit until its wait is over', async () => {
+    it('a client over the rate limit sends nothing until its delay has passed', async () => {
       await setup.restart({ rateLimit: { max: 1 } })
       const client = await launched()
       expect(await codeOf(client.sync())).to.equal('unreachable')
@@ -42,7 +42,7 @@ describe("an app's client", () => {
       await Promise.allSettled(calls)
     })
 
-    it('begins with short waits again after a call that was answered', async () => {
+    it('starts with short delays again after a successful call', async () => {
       const client = await launch()
       setup.app.fates = ['request_lost', 'request_lost']
       await codeOf(client.start())
@@ -58,14 +58,14 @@ describe("an app's client", () => {
       await settled(client, client.sync())
     })
 
-    it('does not try again what the server refused for good', async () => {
+    it('does not retry a request that the server refused for good', async () => {
       const client = await launch({ passcode: 1 })
       expect(await codeOf(client.start())).to.equal('wrong_passcode')
       await setup.app.clock.advance(HOUR)
       expect(request()).to.deep.equal(['register'])
     })
 
-    it('retries after an answer that is not of the server, and after a passing error', async () => {
+    it('retries after an invalid answer or a temporary error of the server', async () => {
       const answers = [
         { status: 200, json: async () => JSON.parse('<html>') },
         { status: 502, json: async () => ({}) },
@@ -90,20 +90,20 @@ describe("an app's client", () => {
           onAsked()
         })
 
-    it('gives a call 30 s', async () => {
+    it('the client gives up a call after 30 s', async () => {
       const client = await launch({ fetch: hanging() })
       const code = codeOf(client.start())
       await setup.app.clock.advance(30_000)
       expect(await code).to.equal('unreachable')
     })
 
-    it('ends a call that is under way when it is closed', async () => {
+    it('close aborts a running call of the client', async () => {
       const client = await launch({ fetch: hanging(() => void client.close()) })
       expect(await codeOf(client.start())).to.equal('closed')
       expect(setup.app.clock.pending).to.equal(0)
     })
 
-    it('is closed once nothing of it is on its way into the stores of the app any more', async () => {
+    it("close waits until the client has finished writing to the app's stores", async () => {
       const [held, both] = [deferred(), deferred()]
       const begun: string[] = []
       const ended: string[] = []
@@ -127,7 +127,7 @@ describe("an app's client", () => {
       expect(ended.at(-1)).to.equal('closed')
     })
 
-    it('sends nothing once it is closed, and tells who waits', async () => {
+    it('sends nothing after close, and rejects waiting calls', async () => {
       const client = await launch()
       setup.app.fates = ['request_lost']
       await codeOf(client.start())
@@ -141,8 +141,8 @@ describe("an app's client", () => {
   })
 
   for (const [caseName, isRefused] of [
-    ['refused for good, as by an operator who reserved its call by mistake', true],
-    ['answered, but could not be saved', false],
+    ['refused for good', true],
+    ['answered but not saved', false],
   ] as const) {
     it(`registers again 6 hours after a heartbeat that was ${caseName}`, async () => {
       let refuses = false

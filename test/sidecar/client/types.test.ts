@@ -7,11 +7,11 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-describe('the types of the client', () => {
+describe('The types of the client', () => {
   const folder = temporaryFolder()
 
   // Shows: sidecar C15.5.
-  it('compile with the example for developers of apps, without the types of Node', function () {
+  it("the documented example compiles with the client's types, without Node's types", function () {
     this.timeout(60_000)
     const page = readFileSync(join(ROOT, 'sidecar/docs/app-developers.md'), 'utf8')
     const [, example = ''] = /```ts\n([^`]*?'mesh-companion\/client'.*?)```/s.exec(page) ?? []

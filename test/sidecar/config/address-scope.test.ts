@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { isLocalName, isPublicAddress } from '../../../sidecar/config/address-scope.ts'
 
-describe('an address of the public internet', () => {
+describe('The public internet addresses', () => {
   for (const address of [
     '8.8.8.8',
     '1.1.1.1',
@@ -10,7 +10,7 @@ describe('an address of the public internet', () => {
     '::ffff:8.8.8.8',
     '64:ff9b::808:808',
   ])
-    it(`is ${address}`, () => expect(isPublicAddress(address)).to.equal(true))
+    it(`${address} is a public address`, () => expect(isPublicAddress(address)).to.equal(true))
 
   const rest = {
     'of this machine': [
@@ -32,11 +32,11 @@ describe('an address of the public internet', () => {
       'fd12::1',
       'fec0::1',
     ],
-    'of a link': ['169.254.169.254', 'fe80::1', 'fe80::1%eth0', '::ffff:169.254.169.254'],
+    'of a single link': ['169.254.169.254', 'fe80::1', 'fe80::1%eth0', '::ffff:169.254.169.254'],
     'shared by an operator': ['100.64.0.1', '100.127.255.255'],
-    'of many': ['224.0.0.1', '239.255.255.255', '255.255.255.255', 'ff02::1'],
+    'of multicast or broadcast': ['224.0.0.1', '239.255.255.255', '255.255.255.255', 'ff02::1'],
     'reserved or for documentation': ['192.0.2.1', '198.51.100.1', '198.18.0.1', '240.0.0.1', '2001:db8::1', '4000::1'],
-    'that leads elsewhere': [
+    'that embeds another one': [
       '2002:7f00:1::',
       '64:ff9b::7f00:1',
       '64:ff9b::a9fe:a9fe',
@@ -44,15 +44,15 @@ describe('an address of the public internet', () => {
       '::ffff:0:7f00:1',
       '2001::1',
     ],
-    'in another notation': ['127.1', '0x7f.1', '2130706433', '0177.0.0.1', '::ffff:7f00:1'],
-    'and no address at all': ['', 'localhost', 'push.example.org', '1.2.3.4.5', '[::1]', ' 8.8.8.8'],
+    'in an unusual notation': ['127.1', '0x7f.1', '2130706433', '0177.0.0.1', '::ffff:7f00:1'],
+    'in an invalid form': ['', 'localhost', 'push.example.org', '1.2.3.4.5', '[::1]', ' 8.8.8.8'],
   }
   for (const [side, addresses] of Object.entries(rest))
-    it(`is none ${side}`, () => expect(addresses.filter(isPublicAddress)).to.deep.equal([]))
+    it(`no address ${side} is public`, () => expect(addresses.filter(isPublicAddress)).to.deep.equal([]))
 })
 
-describe('a local name', () => {
-  it('has no dot, or an ending that the public internet does not have', () => {
+describe('A local name', () => {
+  it('a local name has no dot, or an ending that no public domain has', () => {
     for (const name of [
       'localhost',
       'LOCALHOST.',

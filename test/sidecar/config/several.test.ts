@@ -8,8 +8,8 @@ const SECRET = 'h0rse-battery'
 const ADDRESS = `postgres://mesh:${SECRET}@db.example/mesh`
 const aprsis = { callsign: CALLSIGN }
 
-describe('configuration of several instances', () => {
-  it('takes the address of a PostgreSQL database as it is, from the environment too', () => {
+describe('The configuration of several instances', () => {
+  it('accepts a PostgreSQL address as it is, from file or environment', () => {
     for (const address of [
       ADDRESS,
       'postgresql://db/mesh',
@@ -23,7 +23,7 @@ describe('configuration of several instances', () => {
     expect(settingsRead({ database: 'postgres/x.sqlite' }).database).to.equal('/etc/sidecar/postgres/x.sqlite')
   })
 
-  it('takes what instances need, from the environment too', () => {
+  it('reads instance and listeners from the environment', () => {
     const env = {
       SIDECAR_INSTANCE: 'b',
       SIDECAR_APRSIS_LISTENERS: '3',
@@ -36,7 +36,7 @@ describe('configuration of several instances', () => {
     expect(read({ instance: 'a' }, { env }).warnings).to.deep.equal([])
   })
 
-  it('refuses database addresses that it cannot read or would partly ignore, unquoted', () => {
+  it('refuses invalid or partly unsupported database addresses without quoting them', () => {
     for (const address of [
       'postgres://',
       `mysql://mesh:${SECRET}@db.example/mesh`,
@@ -78,21 +78,21 @@ describe('configuration of several instances', () => {
     }
   })
 
-  it('bounds the number of listeners and the shape of a name', () => {
+  it('refuses fewer than 1 or more than 4 listeners, and malformed instance names', () => {
     expect(pathsOf({ database: ADDRESS, aprsis: { ...aprsis, listeners: 0 } })).to.deep.equal(['aprsis.listeners'])
     expect(pathsOf({ database: ADDRESS, aprsis: { ...aprsis, listeners: 5 } })).to.deep.equal(['aprsis.listeners'])
     for (const instance of ['', 'a b', '-a', 'x'.repeat(64), 'ä'])
       expect(pathsOf({ database: ADDRESS, instance }), instance).to.deep.equal(['instance'])
   })
 
-  it('refuses a file of authorities that is none', () => {
+  it('refuses a databaseTls.caFile that is missing or not a certificate', () => {
     const settings = { database: ADDRESS, databaseTls: { caFile: 'ca.pem' } }
     expect(pathsOf(settings)).to.deep.equal(['databaseTls.caFile'])
     expect(pathsOf(settings, { files: { '/etc/sidecar/ca.pem': 'none' } })).to.deep.equal(['databaseTls.caFile'])
   })
 
   // Shows: sidecar P1.8.
-  it('refuses more stations than the listeners can carry by the calls of one callsign', () => {
+  it('refuses more stations than the callsigns of all listeners can carry', () => {
     const settings = (max: number, listeners = 2, database = ADDRESS) =>
       pathsOf({ database, stations: { max }, aprsis: { ...aprsis, listeners } })
     expect(settings(36_080)).to.deep.equal([])
@@ -102,14 +102,14 @@ describe('configuration of several instances', () => {
   })
 
   // Shows: sidecar P1.5.
-  it('refuses to copy a database that has means of its own', () => {
+  it('refuses backup.folder if the database is PostgreSQL', () => {
     const backup = { folder: '/var/backups/mesh' }
     expect(pathsOf({ database: ADDRESS, backup })).to.deep.equal(['backup.folder'])
     expect(pathsOf({ database: 'sidecar.sqlite', backup })).to.deep.equal([])
     expect(pathsOf({ database: ADDRESS, backup: { folder: null } })).to.deep.equal([])
   })
 
-  it('keeps Web Push keys in the database, and refuses a missing file of them', () => {
+  it('accepts Web Push without a key file on PostgreSQL, and refuses a missing file', () => {
     const webpush = (keyFile: string | null) => ({
       database: ADDRESS,
       push: { webpush: { subject: 'mailto:operator@example.org', keyFile } },

@@ -2,19 +2,19 @@ import { expect } from 'chai'
 import webPush from 'web-push'
 import { makeVapidKeys, parseVapidKeys, vapidKeyFile } from '../../../sidecar/config/vapid-keys.ts'
 
-describe('VAPID keys', () => {
-  it('are a new pair each time, which is read again from its JSON', () => {
+describe('The VAPID keys', () => {
+  it('new VAPID keys differ each time, and can be parsed from their JSON', () => {
     const [first, second] = [makeVapidKeys(), makeVapidKeys()]
     expect(first.publicKey).to.not.equal(second.publicKey)
     expect(parseVapidKeys(JSON.stringify(first, null, 2))).to.deep.equal(first)
   })
 
-  it('may be a pair that the command of web-push made', () => {
+  it('accepts VAPID keys that the web-push command created', () => {
     const keys = webPush.generateVAPIDKeys()
     expect(parseVapidKeys(JSON.stringify(keys))).to.deep.equal(keys)
   })
 
-  it('are none where the halves do not belong together, or one of them is cut off', () => {
+  it('refuses VAPID keys that do not match each other or are truncated', () => {
     const { publicKey, privateKey } = makeVapidKeys()
     const damaged = [
       { publicKey: makeVapidKeys().publicKey, privateKey },
@@ -30,7 +30,7 @@ describe('VAPID keys', () => {
     expect(parseVapidKeys(JSON.stringify({ publicKey, privateKey }).slice(0, -1))).to.equal(undefined)
   })
 
-  it('are kept beside the database, where no other file is named', () => {
+  it('stores VAPID keys beside the database unless a file is configured', () => {
     expect(vapidKeyFile(null, '/var/lib/x.sqlite')).to.equal('/var/lib/x.sqlite.vapid.json')
     expect(vapidKeyFile('/etc/keys.json', ':memory:')).to.equal('/etc/keys.json')
     expect(vapidKeyFile(null, ':memory:')).to.equal(null)

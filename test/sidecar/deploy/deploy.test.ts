@@ -45,28 +45,28 @@ async function sharedSettings(folder: string, environment: Readonly<Record<strin
   return outcome.settings
 }
 
-describe('what an operator installs', () => {
+describe('The deploy files for operators', () => {
   const folder = temporaryFolder()
 
   // Shows: sidecar C12.10.
-  it('has the sample configuration that the quick start shows', () => {
+  it('the sample configuration equals the one in the quick start', () => {
     const shown = /Write `sidecar\.json`.*?```json\n(.*?)```/s.exec(QUICK_START)?.[1] ?? ''
     expect(JSON.parse(shown)).to.deep.equal(SAMPLE)
   })
 
-  describe('the systemd unit', () => {
+  describe('The systemd unit', () => {
     const settings = new Map(
       [...read(UNIT).matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value] as const),
     )
 
     // Shows: sidecar C12.8.
-    it("the unit starts the package's command with the operators' page's configuration", () => {
+    it("the unit starts the package's command with the documented configuration", () => {
       expect(PACKAGE.bin).to.have.property(COMMAND)
       expect(settings.get('ExecStart')).to.equal(`/opt/mesh-companion/bin/${COMMAND} --config ${CONFIG}`)
       expect(EVERY_DAY).to.include('/opt/mesh-companion').and.include(CONFIG).and.include(basename(UNIT))
     })
 
-    it('owns the folder of the database, and may read the keys by its group', () => {
+    it('the unit owns the database folder, and reads the keys through its group', () => {
       expect(dirname(SAMPLE.database)).to.equal(`/var/lib/${settings.get('StateDirectory')}`)
       expect(EVERY_DAY).to.include(`groupadd --system ${settings.get('SupplementaryGroups')}`)
     })
@@ -78,7 +78,7 @@ describe('what an operator installs', () => {
     })
 
     // Shows: sidecar C12.8.
-    it('takes away what the sidecar does not need', () => {
+    it('the unit drops the privileges that the sidecar does not need', () => {
       for (const name of [
         'DynamicUser',
         'NoNewPrivileges',
@@ -95,9 +95,9 @@ describe('what an operator installs', () => {
 
     const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
     const itWithSystemd = hasSystemd ? it : it.skip
-    const unless = hasSystemd ? '' : ' (skipped: there is no systemd-analyze here)'
+    const unless = hasSystemd ? '' : ' (skipped: no systemd)'
     // Shows: sidecar C12.8.
-    itWithSystemd(`is a unit that systemd understands and finds well locked${unless}`, async () => {
+    itWithSystemd(`systemd accepts the unit and rates it as well protected${unless}`, async () => {
       // Here nothing is installed in /opt.
       const unit = folder.path(basename(UNIT))
       await writeFile(unit, read(UNIT).replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
@@ -108,7 +108,7 @@ describe('what an operator installs', () => {
     })
   })
 
-  describe('the systemd unit of several instances', () => {
+  describe('The systemd unit of several instances', () => {
     const lines = (path: string) =>
       read(path)
         .split('\n')
@@ -116,7 +116,7 @@ describe('what an operator installs', () => {
     const template = lines(TEMPLATE)
 
     // Shows: sidecar P1.9.
-    it('is that of one, but for what each instance has for itself', () => {
+    it('the unit of several instances has only its own name, state folder and .env file', () => {
       const plain = lines(UNIT)
       expect(template.filter((line) => !plain.includes(line))).to.deep.equal([
         'Description=Push and sync sidecar of an APRS messaging app, instance %i',
@@ -131,7 +131,7 @@ describe('what an operator installs', () => {
       expect(SEVERAL_MACHINES).to.include(basename(TEMPLATE))
     })
 
-    it('has two examples of instances, which share what they do not say and nothing else', async () => {
+    it('two example instances have their own ports, and share everything else', async () => {
       const variables = ['one', 'two'].map((name) => {
         const text = read(`${SEVERAL}/${name}.env`)
         expect(text).to.include(`/etc/mesh-companion/${name}.env`).and.include(`mesh-companion-sidecar@${name}`)
@@ -150,7 +150,7 @@ describe('what an operator installs', () => {
     })
   })
 
-  describe('the compose file of several instances', () => {
+  describe('The compose file of several instances', () => {
     const compose = read(`${SEVERAL}/compose.yaml`)
     const balancer = read(`${SEVERAL}/haproxy.cfg`)
     const environment = {
@@ -162,7 +162,7 @@ describe('what an operator installs', () => {
     const names = [...compose.matchAll(/SIDECAR_INSTANCE: (\w+)/g)].map(([, name = '']) => name)
 
     // Shows: sidecar P1.9.
-    it('starts three named instances with the configuration beside it, over a socket', async () => {
+    it('compose.yaml starts three instances that reach PostgreSQL by a socket', async () => {
       expect(names).to.deep.equal(['one', 'two', 'three'])
       for (const name of names) {
         expect(compose).to.include(`\n  ${name}:\n    <<: *sidecar\n`)
@@ -179,7 +179,7 @@ describe('what an operator installs', () => {
     })
 
     // Shows: sidecar P1.9.
-    it('puts a balancer by client address before the instances, which trust only that', async () => {
+    it('compose.yaml has a balancer by client address, and instances trust only that', async () => {
       const settings = await sharedSettings(folder.path(), environment)
       const servers = [...balancer.matchAll(/^ {2}server (\w+) (\S+)$/gm)].map(([, name, address]) => [name, address])
       expect(servers).to.deep.equal(names.map((name) => [name, `${name}:${settings.listen.port}`]))
@@ -199,7 +199,7 @@ describe('what an operator installs', () => {
     })
 
     // Shows: sidecar P1.17.
-    it('is started from a copy outside the package, which an upgrade replaces', () => {
+    it('compose.yaml runs from a copy outside the package, safe from upgrades', () => {
       const [, copy = ''] = /^# {3}cp -r sidecar\/deploy\/several (\S+)$/m.exec(compose) ?? []
       expect(copy).to.match(/^\/srv\//)
       expect(compose).to.include(`docker compose -f ${copy}/compose.yaml up -d`)
@@ -208,7 +208,7 @@ describe('what an operator installs', () => {
         .and.include(`docker compose -f ${copy}/compose.yaml up -d`)
     })
 
-    it('keeps what the Dockerfile and the page for operators say of a container', () => {
+    it('compose.yaml restricts its containers as the documents describe', () => {
       for (const line of ['init: true', 'read_only: true', 'cap_drop: [ALL]', 'no-new-privileges'])
         expect(compose).to.include(line)
       expect(compose).to.include('docker build -f sidecar/deploy/Dockerfile -t mesh-companion-sidecar .')
@@ -216,7 +216,7 @@ describe('what an operator installs', () => {
     })
   })
 
-  describe('the Dockerfile', () => {
+  describe('The Dockerfile', () => {
     const lines = read('sidecar/deploy/Dockerfile')
       .replaceAll(/\\\n\s*/g, '')
       .split('\n')
@@ -229,7 +229,7 @@ describe('what an operator installs', () => {
     }
 
     // Shows: sidecar C12.9.
-    it('copies what the package ships, and what .dockerignore lets through', () => {
+    it('the image contains only files that the package ships and .dockerignore allows', () => {
       const allowed = read('sidecar/deploy/Dockerfile.dockerignore').match(/(?<=^!).+$/gm) ?? []
       const copied = all('COPY')
         .filter((line) => !line.startsWith('--from'))
@@ -241,14 +241,14 @@ describe('what an operator installs', () => {
       expect(existsSync(join(ROOT, 'package-lock.json'))).to.equal(true)
     })
 
-    it('runs the command of the package from where it was built', () => {
+    it("the image runs the package's command from the folder of the build", () => {
       const [node, main] = JSON.parse(only('ENTRYPOINT'))
       expect([node, main]).to.deep.equal(['node', PACKAGE.bin[COMMAND]])
       expect(all('COPY')).to.include(`${dirname(main)} ${dirname(main)}`)
       expect(all('CMD')).to.deep.equal([JSON.stringify(['--config', CONFIG]).replace(',', ', ')])
     })
 
-    it('fails where SQLite could not be built, which npm passes over', () => {
+    it('the build of the image fails if npm could not build SQLite', () => {
       expect(PACKAGE.optionalDependencies).to.have.property('sqlite3')
       expect(all('RUN').find((line) => line.includes('npm ci'))).to.match(/fi && node -e "require\('sqlite3'\)"$/)
     })
@@ -263,7 +263,7 @@ describe('what an operator installs', () => {
     })
 
     // Shows: sidecar C12.9.
-    it('asks /healthz how the sidecar is, with nothing but node', async () => {
+    it('the health check of the image fails unless /healthz answers 200', async () => {
       const [node, ...args]: string[] = JSON.parse(only('HEALTHCHECK').replace(/^.*? CMD /, ''))
       expect(node).to.equal('node')
       let healthy = true

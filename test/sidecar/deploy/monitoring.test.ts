@@ -30,7 +30,7 @@ function bare(name: string): string {
   return name.replace(/^mesh_companion_|_(bucket|sum|count)$/g, '')
 }
 
-describe('what is monitored', () => {
+describe('The monitoring of the sidecar', () => {
   const folder = temporaryFolder()
   let exposed: ReadonlySet<string>
   /** Labels of what has a number already, by name. */
@@ -69,7 +69,7 @@ describe('what is monitored', () => {
 
   for (const file of [ALERTS, DASHBOARD]) {
     // Shows: sidecar O1.12.
-    it(`in ${file} are metrics that the sidecar shows`, () => {
+    it(`${file} uses only metrics that the sidecar exports`, () => {
       const names = metricsIn(read(file))
       expect(names.length).to.be.above(10)
       expect(names.filter((name) => !exposed.has(name))).to.deep.equal([])
@@ -85,7 +85,7 @@ describe('what is monitored', () => {
     for (const [name, labels] of labelled) expect([name, shown.get(name)]).to.deep.equal([name, labels])
   })
 
-  it('in the documents is every case that a counter of pushes tells apart', () => {
+  it('the documents list every reason label of the push counters', () => {
     const rows = rowsIn(textOf('metrics-and-alerts.md', '## Metrics'), 'counter')
     for (const [name, labels] of Object.entries(LABELS).filter(([name]) => name.startsWith('pushes_'))) {
       const [, , counts] = rows.find(([cell]) => cell === `\`${name}_total\``) ?? []
@@ -93,7 +93,7 @@ describe('what is monitored', () => {
     }
   })
 
-  it('in the documents are alerts on metrics that the sidecar shows', () => {
+  it('the documents name only metrics that the sidecar exports in their alerts', () => {
     const names = rowsIn(textOf('metrics-and-alerts.md', '## Alerts'), 'alert').flatMap(([, expression]) =>
       codesIn(expression).flatMap((code) => code.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []),
     )
@@ -117,20 +117,20 @@ describe('what is monitored', () => {
   const promtool = process.env.PROMTOOL ?? 'promtool'
   const works = spawnSync(promtool, ['--version']).status === 0
   const whereThereIs = works ? it : it.skip
-  const unless = works ? '' : ' (skipped: there is no promtool here; it is in Debian’s package prometheus)'
-  whereThereIs(`passes Prometheus' own check of rules${unless}`, () => {
+  const unless = works ? '' : ' (skipped: no promtool)'
+  whereThereIs(`promtool accepts the alert rules${unless}`, () => {
     const { status, stderr } = spawnSync(promtool, ['check', 'rules', join(ROOT, ALERTS)], { encoding: 'utf8' })
     expect([status, stderr]).to.deep.equal([0, ''])
   })
 
-  whereThereIs(`alerts when the page for operators says so, and not sooner${unless}`, () => {
+  whereThereIs(`alerts fire when the operators' page says so, not sooner${unless}`, () => {
     const { status, stdout, stderr } = spawnSync(promtool, ['test', 'rules', join(ROOT, WHEN_ALERTS_COME)], {
       encoding: 'utf8',
     })
     expect([status, stderr], stdout).to.deep.equal([0, ''])
   })
 
-  whereThereIs(`has queries on the dashboard that Prometheus can read${unless}`, async () => {
+  whereThereIs(`Prometheus can parse each dashboard query${unless}`, async () => {
     const { panels } = JSON.parse(read(DASHBOARD)) as { panels: { targets: { expr: string }[] }[] }
     const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
     const rules = queries.map((expr, index) => ({

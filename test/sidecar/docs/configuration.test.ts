@@ -25,14 +25,14 @@ function leaves({ properties }: MemberSchema, path = ''): readonly (readonly [st
 
 const LEAVES = new Map(leaves(SETTINGS_SCHEMA))
 
-describe('the configuration page', () => {
+describe('The configuration page', () => {
   // Shows: sidecar C12.11.
-  it('lists each setting once, and no unknown setting', () => {
+  it('the configuration page lists each setting once, and no unknown setting', () => {
     expect(ROWS.map(({ member }) => member).toSorted()).to.deep.equal([...LEAVES.keys()].toSorted())
   })
 
   // Shows: sidecar C12.11.
-  it('names the environment variable of each setting', () => {
+  it('the configuration page names the environment variable of each setting', () => {
     for (const { member, variable } of ROWS) {
       const { overrides } = readEnvironment({ [variable]: 'x' }, SETTINGS_SCHEMA)
       expect(
@@ -43,7 +43,7 @@ describe('the configuration page', () => {
   })
 
   // Shows: sidecar 3.7, 14.1, 15.4, 21.1, 21.7, 21.9, 21.10, 21.11, C1.1, C1.27, C12.11, F1.21.
-  it('shows the default of each setting, or that it is required', () => {
+  it("the configuration page shows each setting's default, or that it is required", () => {
     const reading = settingsFrom('{ "aprsis": { "callsign": "N0CALL-10" } }', '/etc/sidecar')
     const settings: unknown = 'settings' in reading ? reading.settings : undefined
     const shown = (member: string) => {
@@ -55,7 +55,7 @@ describe('the configuration page', () => {
     for (const { member, fallback } of ROWS) expect([member, fallback]).to.deep.equal([member, shown(member)])
   })
 
-  it('lists the calls reserved by default and the log levels', () => {
+  it('the configuration page lists the reserved callsigns and the log levels', () => {
     const [, list = ''] = /Reserved unless you give a list: ([\s\S]*?)\n\n/.exec(PAGE) ?? []
     expect(codesIn(list)).to.have.members([...RESERVED_CALLSIGNS])
     const [level] = rowsIn(PAGE, 'member').filter(([member]) => member === '`log.level`')
@@ -63,7 +63,7 @@ describe('the configuration page', () => {
   })
 })
 
-describe('the example configurations in the documents', () => {
+describe('The example configurations in the documents', () => {
   const folder = temporaryFolder()
   beforeEach(async () => {
     await writeCredentials(folder.path(), {
@@ -74,7 +74,7 @@ describe('the example configurations in the documents', () => {
   })
 
   // Shows: sidecar C12.10, C12.11.
-  it('are accepted without warnings once the required settings are added', () => {
+  it('documented example configurations are accepted without warnings', () => {
     const shown = EXAMPLES.filter(({ name }) => name === '')
     expect(shown.length).to.be.above(4)
     for (const { page, value } of shown) {

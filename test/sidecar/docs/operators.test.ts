@@ -24,9 +24,9 @@ function eventsAt(...levels: readonly string[]): readonly string[] {
 /** Events with a level that depends on their number, or with the last line of a process. */
 const TOLD = { warnings: ['upstream-down', 'start-failed', 'crashed'], others: ['upstream-login', 'upstream-moves'] }
 
-describe('the documents for operators', () => {
+describe('The documents for operators', () => {
   // Shows: sidecar C12.10.
-  it('have a remedy for exactly the events logged as warning or error', () => {
+  it('the documents have a remedy for exactly the events logged as warning or error', () => {
     const events = namesIn(textOf(TROUBLE, '## Events'), 'event')
     const logged = [...eventsAt('warn', 'error'), ...TOLD.warnings]
     // A dead token is no fault, but phones of a platform that all have one are.
@@ -34,21 +34,21 @@ describe('the documents for operators', () => {
   })
 
   // Shows: sidecar C12.12.
-  it('list exactly the other log events, each with its level', () => {
+  it('the documents list exactly the other log events, each with its level', () => {
     const rows = rowsIn(textOf('every-day.md', '## The log'), 'event')
     const shown = (level: string) => rows.filter((row) => row[1] === level).flatMap(([cell]) => codesIn(cell))
     expect(shown('info')).to.have.members([...eventsAt('info'), ...TOLD.others])
     expect(shown('debug')).to.have.members([...eventsAt('debug')])
   })
 
-  it('cover every event whose level is chosen at run time', () => {
+  it('the documents cover every event whose level is chosen at run time', () => {
     const chosen = /\b(?:report|die)\(\s*'([a-z-]+)'/g
     const events = SOURCES.flatMap((text) => [...text.matchAll(chosen)].map(([, event]) => event))
     expect(new Set(events)).to.deep.equal(new Set([...TOLD.warnings, ...TOLD.others]))
   })
 
   // Shows: sidecar C12.12.
-  it('explain exactly the codes of the database and of the start', () => {
+  it('the documents explain exactly the error codes of the database and of the start', () => {
     expect(namesIn(textOf(TROUBLE, '## Codes of the database'), 'code')).to.have.members(Object.keys(STORE_FAULTS))
     const addresses = source('api/http-listener.ts').match(/^ {2}E[A-Z]+(?=:)/gm) ?? []
     const start = ['packages_missing', ...addresses.map((code) => code.trim())]
@@ -56,7 +56,7 @@ describe('the documents for operators', () => {
     expect(namesIn(textOf(TROUBLE, '## Codes at the start'), 'code')).to.have.members(start)
   })
 
-  it('quote gateway answers as the sidecar logs them, with all APNs reasons', () => {
+  it('the documents quote gateway answers as the sidecar logs them', () => {
     const quoted = namesIn(textOf(TROUBLE, '## Gateway answers'), 'it says')
     const push = SOURCES.join('\n')
     for (const words of quoted) expect(push, words).to.include(words)
@@ -65,12 +65,12 @@ describe('the documents for operators', () => {
   })
 
   // Shows: sidecar C12.12.
-  it('list exactly the reasons that /readyz can give', () => {
+  it('the documents list exactly the reasons that /readyz can give', () => {
     expect(namesIn(textOf('every-day.md', '## Readiness'), 'reason')).to.have.members(Object.keys(OBSTACLES))
   })
 
   // Shows: sidecar C12.12.
-  it('list every path of the admin port with all its error codes', async () => {
+  it('the documents list every path of the operator port with all its error codes', async () => {
     const admin = await serveOperatorPort()
     try {
       const { message } = (await (await fetch(`${admin.url}/nothing`)).json()) as { message: string }
@@ -94,7 +94,7 @@ describe('the documents for operators', () => {
   })
 
   // Shows: sidecar C12.12.
-  it('list every option of the command, and every exit code', () => {
+  it('the documents list every option and exit code of the command', () => {
     const main = join(ROOT, 'sidecar/main.ts')
     const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', main, '--help'], { cwd: ROOT, encoding: 'utf8' })
     const options = [...stdout.matchAll(/^ {2}(--[\w-]+(?: [A-Z]+)?) /gm)].map(([, option]) => option)

@@ -40,7 +40,7 @@ function headersOf(heading: string): ReadonlyMap<string, string> {
   return new Map(rowsIn(textOf(PAGE, heading), 'header').map(([name, value = '']) => [codesIn(name)[0] ?? '', value]))
 }
 
-describe('the description of a push for app developers', () => {
+describe('The documentation of push payloads', () => {
   const keys = rowsIn(textOf(PAGE, '## Contents of a push').split('\n### ')[0] ?? '', 'key')
   const named = (rows: typeof keys) => rows.map(([cell]) => codesIn(cell)[0] ?? '')
   const closers: (() => Promise<unknown>)[] = []
@@ -56,7 +56,7 @@ describe('the description of a push for app developers', () => {
     expect(await gateway.send(token, notification(TOWER))).to.deep.equal({ kind: 'accepted' })
 
   // Shows: sidecar C15.7, C15.9.
-  it('lists every possible data key, and which are always present', () => {
+  it('the documents list every data key of a push, and which are always present', () => {
     const image = pngOfLength(3000)
     const pictured = { icon: 'tower', image, hash: avatarHash('tower', image) }
     const dataOf = (avatar: SenderAvatar) => Object.keys(notification(avatar).data)
@@ -73,14 +73,14 @@ describe('the description of a push for app developers', () => {
     )
   })
 
-  it('quotes title and body of the banner', () => {
+  it('the documents quote title and body of a push', () => {
     const several = notification('none', { count: 3 })
     const words = codesIn(textOf(PAGE, '## Contents of a push'))
     expect(words).to.include.members([several.title, several.body, notification('none', { text: ' ' }).body])
   })
 
   // Shows: sidecar C1.3, C15.7.
-  it('lists exactly the keys that FCM receives', async () => {
+  it('the documents list exactly the keys that FCM receives', async () => {
     const fcm = closing(await startFcm())
     const { token } = example('FcmMessage')
     await sent(closing(openFcm({ ...fcm.settings }, log)), String(token))
@@ -90,7 +90,7 @@ describe('the description of a push for app developers', () => {
   })
 
   // Shows: sidecar C1.4, C5.7, C15.7, O1.7.
-  it('lists exactly the keys that APNs receives', async () => {
+  it('the documents list exactly the keys that APNs receives', async () => {
     const apns = closing(await startApns())
     const clock = new FakeClock(Date.now())
     await sent(closing(openApns(apns.settings, log, clock)), DEVICE)
@@ -110,7 +110,7 @@ describe('the description of a push for app developers', () => {
   })
 
   // Shows: sidecar C15.7.
-  it('lists exactly what a push service receives and the phone decrypts', async () => {
+  it('the documents list exactly what a Web Push service receives and a phone decrypts', async () => {
     const service = closing(await startWebPush())
     const vapid = makeVapidKeys()
     const gateway = closing(openWebPush({ ...service.settings, keyFile: null }, vapid, log))

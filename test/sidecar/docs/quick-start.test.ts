@@ -7,11 +7,11 @@ import { settingsOf } from '../../support/settings-of.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { EXAMPLES, textOf } from './page.ts'
 
-describe('the quick start', () => {
+describe('The quick start', () => {
   const folder = temporaryFolder()
 
   // Shows: sidecar C12.10.
-  it('shows the output of the live check for its example configuration', async () => {
+  it('the quick start shows the output of the live check for its configuration', async () => {
     const [, shown = ''] = /```text\n([\s\S]*?)```/.exec(textOf('quick-start.md')) ?? []
     const [upstream, fcm, apns] = await Promise.all([startAprsIs(), startFcm(), startApns()])
     try {

@@ -1,18 +1,18 @@
 import { expect } from 'chai'
 import { answersHost } from '../../../sidecar/operator/host-header.ts'
 
-describe('the Host header of a request to the operator port', () => {
-  it('may be a loopback name or an IP address, with or without a port', () => {
+describe('The Host header of the operator port', () => {
+  it('accepts a Host header with a loopback name or IP address, with or without port', () => {
     for (const name of ['localhost', 'LOCALHOST.', 'a.localhost', '127.0.0.1', '192.0.2.7', '[::1]', '[2001:db8::1]'])
       for (const header of [name, `${name}:9090`]) expect(answersHost(header, '127.0.0.1'), header).to.equal(true)
   })
 
   // Shows: sidecar C13.16.
-  it('may be the name in admin.host, in any letter case', () => {
+  it('accepts a Host header with the name in admin.host, in any letter case', () => {
     for (const header of ['push-1', 'Push-1:9090', 'push-1.']) expect(answersHost(header, 'PUSH-1')).to.equal(true)
   })
 
-  it('may not be another name, however much it looks like an allowed one', () => {
+  it('refuses a Host header with any other name, however similar', () => {
     const names = [
       '',
       ':9090',
@@ -24,7 +24,7 @@ describe('the Host header of a request to the operator port', () => {
     for (const header of [...names, 'push-10', 'push-1.example']) expect(answersHost(header, 'push-1')).to.equal(false)
   })
 
-  it('may be missing, as in a check of a balancer by HTTP/1.0', () => {
+  it('accepts a request without Host header, as from a balancer by HTTP/1.0', () => {
     expect(answersHost(undefined, '127.0.0.1')).to.equal(true)
   })
 })

@@ -14,7 +14,7 @@ import { eventfulStatus } from '../../support/eventful-status.ts'
 import { settingsOf } from '../../support/settings-of.ts'
 import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
-describe("the operator's port over a real store", () => {
+describe('The operator port over a real store', () => {
   const stores = temporaryStores()
   let store: Store
   let port: HttpListener
@@ -55,7 +55,7 @@ describe("the operator's port over a real store", () => {
     return (await answer.text()).replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, ' ').replaceAll(/\s+/g, ' ')
   }
 
-  it('shows on / what is the case when it is asked', async () => {
+  it('the status page shows the state at the time of the request', async () => {
     const { metrics, recent } = await open()
     await register(store, 'N1CALL', 'N2CALL')
     metrics.count('messages_stored', 5)
@@ -81,16 +81,20 @@ describe("the operator's port over a real store", () => {
   const idle = { connected: false, verified: false, ready: false, listener: null, listeners: { held: 1, wanted: 2 } }
   const refusing = { state: 'refusing', credentialsRefused: true } as const
   const UNREADY: readonly (readonly [string, string, () => unknown])[] = [
-    ['messages are not stored', 'messages_not_stored', () => (store.fault = () => 'disk_full')],
-    ['stations are left out', 'stations_left_out', () => (upstream = { ...upstream, leftOut: 1 })],
+    ['messages cannot be stored', 'messages_not_stored', () => (store.fault = () => 'disk_full')],
+    ['the filter omits stations', 'stations_left_out', () => (upstream = { ...upstream, leftOut: 1 })],
     ['another part has a problem', 'upstream_no_call', () => (problems = ['upstream_no_call'])],
-    ['fewer listen to APRS-IS than should', 'upstream_listener_missing', () => (upstream = { ...upstream, ...idle })],
-    ['a gateway calls every token dead', 'push_tokens_doubted', () => (android = { ...android, tokensDoubted: true })],
-    ['a gateway refuses us', 'push_credentials_refused', () => (android = { ...android, ...refusing })],
+    ['an APRS-IS listener is missing', 'upstream_listener_missing', () => (upstream = { ...upstream, ...idle })],
+    [
+      'a gateway reports every token as dead',
+      'push_tokens_doubted',
+      () => (android = { ...android, tokensDoubted: true }),
+    ],
+    ['a gateway refuses the credentials', 'push_credentials_refused', () => (android = { ...android, ...refusing })],
   ]
   // Shows: sidecar C1.24, C12.1, C13.4, O1.1, O1.2, O1.3.
   for (const [caseName, reason, happens] of UNREADY)
-    it(`is not ready while ${caseName}, and says so`, async () => {
+    it(`/readyz reports not ready if ${caseName}`, async () => {
       await open()
       expect(await reasons()).to.deep.equal([])
       happens()
@@ -100,7 +104,7 @@ describe("the operator's port over a real store", () => {
         .and.include(reason)
     })
 
-  it('is ready if other instances listen, and if a gateway refuses a notification', async () => {
+  it('/readyz is ready if other instances listen, or a push is refused', async () => {
     await open()
     upstream = { ...upstream, ...idle, listeners: { held: 2, wanted: 2 } }
     android = { ...android, state: 'refusing', lastRefused: { at: stores.clock.now(), reason: 'no payload' } }
@@ -108,7 +112,7 @@ describe("the operator's port over a real store", () => {
     expect(await text('/')).to.include('✗ Pushes are refused.')
   })
 
-  it('tries to write when the disk is almost full, even if no message arrives', async () => {
+  it('/readyz tries to write when the disk is almost full, even without messages', async () => {
     await open()
     store.housekeeping.freeBytes = async () => 100_000
     store.probe = async () => {
@@ -121,7 +125,7 @@ describe("the operator's port over a real store", () => {
   })
 
   // Shows: sidecar C12.1.
-  it('shows on /metrics the registry, the file and the event loop', async () => {
+  it('/metrics shows stations, database size, free disk space and event loop lag', async () => {
     await open()
     await register(store, 'N1CALL')
     const lines = (await (await fetch(`${port.url}/metrics`)).text()).split('\n')
@@ -134,7 +138,7 @@ describe("the operator's port over a real store", () => {
     expect(gauge('certificate_expiry_timestamp_seconds')).to.be.NaN
   })
 
-  it('answers without the size of a database that does not answer', async () => {
+  it('the status page omits the size of a database that does not answer', async () => {
     const held = deferred()
     await open()
     store.housekeeping.sizeBytes = () => {
@@ -147,7 +151,7 @@ describe("the operator's port over a real store", () => {
     expect(await page).to.include('Database unknown')
   })
 
-  it('stops its clock when it is closed', async () => {
+  it('close stops the timer of the operator port', async () => {
     await open()
     const pending = stores.clock.pending
     await port.close()

@@ -11,7 +11,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 import { serveOperatorPort } from '../../support/operator-port.ts'
 import { recordedLog } from '../../support/recorded-log.ts'
 
-describe('the operator port', () => {
+describe('The operator port', () => {
   const { log, shown } = recordedLog()
   let admin: HttpListener
   let clock: FakeClock
@@ -53,7 +53,7 @@ describe('the operator port', () => {
   }
 
   // Shows: sidecar C1.24, C12.1.
-  it('says on /healthz that the process works while the database answers', async () => {
+  it('/healthz answers 200 while the database answers, else 503 without details', async () => {
     expect(await answerTo('/healthz')).to.deep.equal([200, { status: 'ok' }])
     alive = () => Promise.reject(new Error('SQLITE_IOERR in /secret/path'))
     expect(await answerTo('/healthz')).to.deep.equal([503, { status: 'failing', reasons: ['database_unavailable'] }])
@@ -69,7 +69,7 @@ describe('the operator port', () => {
   })
 
   for (const [path, waitsMs] of Object.entries({ '/healthz': 2000, '/readyz/api': 2500 }))
-    it(`does not wait for ever for the database on ${path}`, async () => {
+    it(`${path} answers 503 after ${waitsMs} ms if the database does not answer`, async () => {
       const held = deferred()
       const hang = () => {
         held.resolve()
@@ -93,7 +93,7 @@ describe('the operator port', () => {
     })
 
   // Shows: sidecar C13.16.
-  it('refuses every path to other names, which a web page can point at this machine', async () => {
+  it('refuses other host names, which a web page could point at this machine', async () => {
     expect(await statusFor('localhost:9090')).to.equal(200)
     for (const host of ['attacker.example', 'attacker.example:9090']) {
       for (const path of ['/', '/healthz', '/readyz/api', '/metrics'])
@@ -104,7 +104,7 @@ describe('the operator port', () => {
   })
 
   // Shows: sidecar C1.24, C12.1.
-  it('shows counters and gauges on /metrics for Prometheus', async () => {
+  it('/metrics exports counters and gauges for Prometheus', async () => {
     const { upstream } = eventfulStatus()
     const unused = { ...recordAnswers(clock).read(), tokensDoubted: false }
     installGauges(metrics, {
@@ -158,7 +158,7 @@ describe('the operator port', () => {
   })
 
   // Shows: sidecar C12.2.
-  it('explains every counter and gauge in words', async () => {
+  it('/metrics has a help text for every counter and gauge', async () => {
     const text = await (await get('/metrics')).text()
     const named = [...text.matchAll(/^# TYPE (\S+)/gm)]
     expect(named.length).to.be.above(20)
@@ -166,7 +166,7 @@ describe('the operator port', () => {
   })
 
   // Shows: sidecar C12.6.
-  it('serves the status page on / under a policy that allows only its style and reload', async () => {
+  it('serves the status page under a policy that allows only its style and reload', async () => {
     const answer = await get('/')
     expect(answer.status).to.equal(200)
     expect(await answer.text()).to.equal('<p>refresh: true</p>')
@@ -179,7 +179,7 @@ describe('the operator port', () => {
     expect(await (await get('/?refresh=<script>')).text()).to.equal('<p>refresh: true</p>')
   })
 
-  it('is for GET and HEAD', async () => {
+  it('/healthz allows only GET and HEAD', async () => {
     const head = await get('/healthz', 'HEAD')
     expect(head.status).to.equal(200)
     expect(await head.text()).to.equal('')
@@ -191,7 +191,7 @@ describe('the operator port', () => {
   })
 
   // Shows: sidecar O1.13.
-  it("answers POST /backup with the file's name and size, or with the obstacle", async () => {
+  it("POST /backup returns the file's name and size, or the reason for none", async () => {
     const failure = { error: 'backup_failed', message: 'No space.', code: 'disk_full' }
     for (const [outcome, ...expected] of [
       [{ kind: 'made', file: 'a.sqlite', bytes: 4096 }, 200, { file: 'a.sqlite', bytes: 4096 }],
@@ -215,7 +215,7 @@ describe('the operator port', () => {
     ['', 400, { error: 'invalid_request' }],
     [`{ "station": "N0CALL-7", "more": "${'x'.repeat(70_000)}" }`, 400, { error: 'invalid_request' }],
   ] as const) {
-    it(`answers POST /unregister of ${body.slice(0, 40)} with ${status}`, async () => {
+    it(`POST /unregister of ${body.slice(0, 40)} returns ${status}`, async () => {
       const response = await fetch(`${admin.url}/unregister`, { method: 'POST', body })
       expect(await response.json()).to.include(answer)
       expect(response.status).to.equal(status)
@@ -224,7 +224,7 @@ describe('the operator port', () => {
   }
 
   // Shows: sidecar C16.8.
-  it('makes no backup and ends no station for a GET or for a page of any origin', async () => {
+  it('refuses GET and cross-origin requests to /backup and /unregister', async () => {
     let requestCount = 0
     backUp = async () => {
       requestCount += 1
@@ -242,11 +242,11 @@ describe('the operator port', () => {
     expect([requestCount, unregistered]).to.deep.equal([0, []])
   })
 
-  it('has nothing else', async () => {
+  it('answers 404 for all other paths', async () => {
     for (const path of ['/v1/sync', '/metrics/', '/etc/passwd']) expect((await get(path)).status).to.equal(404)
   })
 
-  it('tells only the log why a page could not be made', async () => {
+  it('a failing page shows no reason, which is only in the log', async () => {
     metrics.gauge('broken', 'A gauge that cannot be read', () => {
       throw new Error('secret')
     })
@@ -257,7 +257,7 @@ describe('the operator port', () => {
   })
 
   // Shows: sidecar C1.27.
-  it('warns when other machines can reach it', async () => {
+  it('warns if other machines can reach the operator port', async () => {
     const open = await serveOperatorPort({ admin: { host: '0.0.0.0', port: 0 }, log })
     await open.close()
     expect(shown('level', 'event')).to.deep.equal([['warn', 'admin-not-local']])

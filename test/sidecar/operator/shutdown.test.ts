@@ -5,7 +5,7 @@ import { recordedLog } from '../../support/recorded-log.ts'
 
 const NEVER = { close: () => new Promise<void>(() => {}) }
 
-describe('shutting down', () => {
+describe('The shutdown of the sidecar', () => {
   const { log, shown } = recordedLog()
   let clock: FakeClock
   let shutdown: ReturnType<typeof createShutdown>
@@ -24,7 +24,7 @@ describe('shutting down', () => {
     },
   })
 
-  it('closes the parts of a stage together, and the store last, once', async () => {
+  it('closes the parts of a stage together, then the store, and only once', async () => {
     shutdown.add('store', 'store', part('store'))
     shutdown.add('work', 'api', part('api'))
     shutdown.add('work', 'push', part('push'))
@@ -35,7 +35,7 @@ describe('shutting down', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('resolves with true when parts other than the store fail or take too long', async () => {
+  it('reports a clean end even if parts other than the store fail or hang', async () => {
     shutdown.add('store', 'store', part('store'))
     shutdown.add('work', 'failing', { close: () => Promise.reject(new Error('no')) })
     shutdown.add('work', 'hanging', NEVER)
@@ -48,7 +48,7 @@ describe('shutting down', () => {
     expect(steps).to.deep.equal(['store begins', 'store ends'])
   })
 
-  it('resolves with false when the store takes too long', async () => {
+  it('reports an unclean end if the store takes too long to close', async () => {
     shutdown.add('store', 'store', NEVER)
     const closing = shutdown.close()
     await clock.advance(0)
@@ -56,7 +56,7 @@ describe('shutting down', () => {
     expect(await closing).to.equal(false)
   })
 
-  it('closes a part that a start brings after the stop, and ends that start', async () => {
+  it('closes a part that is added after the stop, and aborts its start', async () => {
     shutdown.add('store', 'store', part('store'))
     await shutdown.close()
     expect(() => shutdown.add('work', 'api', part('api'))).to.throw(StoppedEarlyError)
@@ -65,7 +65,7 @@ describe('shutting down', () => {
   })
 
   // Shows: sidecar C6.2, C13.14.
-  it('leaves behind what has not closed, so that all is over within 5 s', () => {
+  it('the time limits of all stages together stay below 5 s', () => {
     const { work, watch, store } = CLOSE_WITHIN
     expect(work + watch + store).to.be.below(4800)
   })

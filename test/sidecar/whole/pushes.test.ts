@@ -4,7 +4,7 @@ import { until } from '../../support/until.ts'
 import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
 const DEVICE = 'ab'.repeat(32)
-describe('A push of the sidecar', () => {
+describe('A push from APRS-IS to the gateway', () => {
   let whole: WholeSidecar
   beforeEach(async () => {
     whole = await startWholeSidecar()
@@ -12,7 +12,7 @@ describe('A push of the sidecar', () => {
   afterEach(() => whole.close())
 
   // Shows: sidecar O1.9.
-  it('is timed from the message coming in to the gateway accepting it, by platform', async () => {
+  it("the latency metric of a push runs from its message to the gateway's answer", async () => {
     await whole.register('N0CALL')
     await whole.receive('N9CALL', 'N0CALL-7', 'Good morning{12')
     await whole.clock.advance(1500)
@@ -31,7 +31,7 @@ describe('A push of the sidecar', () => {
 
   // Shows: sidecar 2.6, 3.3, 3.4, 7.1, 7.2, 7.3, 7.5, 7.10, 7.11, 7.12, 7.13, 7.14, 17.3, 19.1, 19.2, 20.1, C5.7.
   // Shows: sidecar C5.8.
-  it('goes to the gateway of its platform and token, with the specified data', async () => {
+  it("a push goes to its device's gateway and token, with the specified data", async () => {
     await whole.register('N0CALL')
     await whole.register('N1CALL', { platform: 'ios', pushToken: DEVICE })
     for (const callsign of ['N0CALL', 'N1CALL']) await whole.receive('N9CALL', `${callsign}-7`, 'Good morning{12')
@@ -53,7 +53,7 @@ describe('A push of the sidecar', () => {
   })
 
   // Shows: sidecar 2.10, 5.12, 7.9, 16.7, 16.9, 19.4, C5.5.
-  it('carries a tombstone if its sender cleared the avatar, and none if never set', async () => {
+  it('a push has a tombstone if its sender cleared the avatar, none if never set', async () => {
     await whole.register('N0CALL')
     const avatarKeys = async (text: string) => {
       await whole.receive('N9CALL-7', 'N0CALL-7', text)
@@ -73,7 +73,7 @@ describe('A push of the sidecar', () => {
   })
 
   // Shows: sidecar 2.7.
-  it('holds up neither storing nor syncing nor the other gateway while its own hangs', async () => {
+  it('a gateway that hangs delays neither storing, nor syncs, nor the other gateway', async () => {
     const { promise, resolve } = deferred()
     whole.fcm.ready = promise
     await whole.register('N0CALL')

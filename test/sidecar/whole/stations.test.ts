@@ -22,7 +22,7 @@ describe('The stations of a sidecar', () => {
   }
 
   // Shows: sidecar 2.3, 2.13, 15.1, 15.2.
-  it('are those that messages are asked for, and nothing else is asked for', async () => {
+  it('the APRS-IS filter asks for messages to registered stations, and no others', async () => {
     await whole.register('N0CALL')
     await whole.register('N1CALL', { platform: 'ios', pushToken: TABLET })
     expect(whole.upstream.clients().map(({ filter }) => filter)).to.deep.equal(['g/N0CALL-7/N1CALL-7'])
@@ -44,13 +44,13 @@ describe('The stations of a sidecar', () => {
     [15, 'N0CALL', 200],
     [10, 'N1CALL', 200],
   ] as const)
-    it(`answers ${status} to ${callsign}-${ssid} beside the login N0CALL-10`, async () => {
+    it(`registering ${callsign}-${ssid} beside the login N0CALL-10 returns ${status}`, async () => {
       const answer = await whole.post('/v1/register', { ...registration(callsign), ssid })
       expect([answer.status, answer.body.error]).to.deep.equal([status, status === 200 ? undefined : 'reserved'])
     })
 
   // Shows: sidecar C16.8.
-  it('are ended with all their devices by the operator', async () => {
+  it('an operator can unregister a station with all its devices', async () => {
     await whole.register('N0CALL', phone)
     await whole.register('N0CALL', tablet)
     expect((await admin('/unregister', { station: 'n0call-7' })).status).to.equal(200)
@@ -60,7 +60,7 @@ describe('The stations of a sidecar', () => {
   })
 
   // Shows: sidecar C16.6.
-  it('shows device ids in no answer, log line, page, metric or notification', async () => {
+  it('no answer, log line, page, metric or notification shows a device id', async () => {
     const shown: unknown[] = []
     for (const members of [phone, tablet]) shown.push(await whole.register('N0CALL', { ...members, wantHistory: true }))
     whole.fcm.uninstall('phone')

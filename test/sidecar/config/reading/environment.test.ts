@@ -5,9 +5,9 @@ import { SETTINGS_SCHEMA } from '../../../../sidecar/config/schema.ts'
 const read = (env: Record<string, string>) => readEnvironment(env, SETTINGS_SCHEMA)
 const overrideOf = (variable: string, text: string) => read({ [variable]: text }).overrides[0]?.value
 
-describe('environment variables', () => {
+describe('The environment variables of the sidecar', () => {
   // Shows: sidecar C1.2.
-  it('name a setting by its path in upper snake case', () => {
+  it('an environment variable names a setting by its path in upper snake case', () => {
     const { overrides, warnings } = read({
       SIDECAR_APRSIS_PASSCODE: '13023',
       SIDECAR_RATE_LIMIT_NEW_STATIONS_PER_HOUR: '5',
@@ -23,7 +23,7 @@ describe('environment variables', () => {
     ])
   })
 
-  it('are typed as the schema says', () => {
+  it('an environment variable gets the type that the schema demands', () => {
     expect(overrideOf('SIDECAR_APRSIS_PASSCODE', '-1')).to.equal(-1)
     expect(overrideOf('SIDECAR_APRSIS_TRACK_OUTGOING', 'true')).to.equal(true)
     expect(overrideOf('SIDECAR_HISTORY_DUPLICATE_MINUTES', '0.5')).to.equal(0.5)
@@ -33,17 +33,17 @@ describe('environment variables', () => {
     expect(overrideOf('SIDECAR_LISTEN_TRUST_PROXY', '10.0.0.0/8, ::1')).to.deep.equal(['10.0.0.0/8', '::1'])
   })
 
-  it('stay text where they do not fit the type, so that the schema refuses them', () => {
+  it('a variable that does not fit its type stays text, for the schema to refuse', () => {
     expect(overrideOf('SIDECAR_LISTEN_PORT', '80 80')).to.equal('80 80')
     expect(overrideOf('SIDECAR_LISTEN_PORT', '0x50')).to.equal('0x50')
     expect(overrideOf('SIDECAR_APRSIS_TRACK_OUTGOING', 'yes')).to.equal('yes')
   })
 
-  it('count as not set when they are empty', () => {
+  it('ignores an empty environment variable', () => {
     expect(read({ SIDECAR_APRSIS_HOST: '' })).to.deep.equal({ overrides: [], warnings: [] })
   })
 
-  it('that name no setting are warnings, with the nearest name suggested', () => {
+  it('warns of a variable that names no setting, and suggests the nearest name', () => {
     expect(read({ SIDECAR_APRSIS_PASCODE: '1', SIDECAR_SERVICE_HOST: 'x', HOME: '/root' }).warnings).to.deep.equal([
       {
         path: 'SIDECAR_APRSIS_PASCODE',
@@ -59,7 +59,7 @@ describe('environment variables', () => {
   })
 
   // Shows: sidecar C13.11.
-  it('variables that an orchestrator sets for a service only give warnings', () => {
+  it('only warns of SIDECAR_ variables that an orchestrator sets for a service', () => {
     const { overrides, warnings } = read({
       SIDECAR_PORT: 'tcp://10.0.0.1:8080',
       SIDECAR_PORT_8080_TCP_ADDR: '10.0.0.1',

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { parseJson } from '../../../../sidecar/config/reading/json.ts'
 
-describe('JSON with places', () => {
+describe('The JSON parser of the configuration', () => {
   it('reads every JSON value as JSON.parse does', () => {
     fc.assert(
       fc.property(fc.json(), fc.integer({ min: 0, max: 4 }), (text, indent) => {
@@ -12,7 +12,7 @@ describe('JSON with places', () => {
     )
   })
 
-  it('takes exactly the texts that JSON.parse takes', () => {
+  it('the JSON parser accepts exactly the texts that JSON.parse accepts', () => {
     const letter = fc.constantFrom(...'{}[],:"\\/ \n\t\u0001\u007fu00e9-+.eE01truefalsn\'')
     fc.assert(
       fc.property(fc.string({ unit: letter, maxLength: 12 }), (text) => {
@@ -44,12 +44,12 @@ describe('JSON with places', () => {
     ['{}\n{}', 2, 1, 'unexpected "{" after the end'],
     ['', 1, 1, 'the text ends too early'],
   ] as const) {
-    it(`says where ${JSON.stringify(text)} is wrong`, () => {
+    it(`names line and column of the mistake in ${JSON.stringify(text)}`, () => {
       expect(parseJson(text)).to.deep.equal({ kind: 'syntax_error', line, column, reason })
     })
   }
 
-  it('finds members that are given twice, wherever they are', () => {
+  it('reports JSON members that occur twice, at any depth', () => {
     expect(parseJson('{"a":{"b":1,"b":2},"c":[{"d":1,"d":2}]}')).to.deep.include({
       duplicates: [
         ['a', 'b'],
@@ -58,11 +58,11 @@ describe('JSON with places', () => {
     })
   })
 
-  it('refuses nesting that would exhaust the stack', () => {
+  it('refuses JSON with nesting that would exhaust the stack', () => {
     expect(parseJson('['.repeat(100_000)).kind).to.equal('syntax_error')
   })
 
-  it('keeps a member named __proto__ a member', () => {
+  it('parses a JSON member named __proto__ as an ordinary member', () => {
     const parsed = parseJson('{"__proto__":{"admin":true}}')
     expect(parsed.kind === 'value' && Object.keys(parsed.value as object)).to.deep.equal(['__proto__'])
   })

@@ -3,19 +3,19 @@ import { nearest } from '../../../../sidecar/config/reading/nearest.ts'
 
 const isKnown = ['callsign', 'passcode', 'port', 'host']
 
-describe('nearest known name', () => {
-  it('is the one that a slip of the fingers makes', () => {
+describe('The nearest known name', () => {
+  it('suggests the known name that a typing mistake turns into the given one', () => {
     expect(nearest('callsing', isKnown)).to.equal('callsign')
     expect(nearest('Passcode', isKnown)).to.equal('passcode')
     expect(nearest('prt', isKnown)).to.equal('port')
   })
 
-  it('is none where nothing is near', () => {
+  it('suggests no name if no known one is similar', () => {
     expect(nearest('database', isKnown)).to.equal(undefined)
     expect(nearest('x', [])).to.equal(undefined)
   })
 
-  it('is found in no time for a name of any length', () => {
+  it('searches the nearest name of a text of 1,000,000 characters without delay', () => {
     expect(nearest('a'.repeat(1_000_000), isKnown)).to.equal(undefined)
   })
 })

@@ -14,18 +14,18 @@ const rsa = pkcs8(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 const callsign = CALLSIGN
 const passcode = passcodeOf(callsign)
 
-describe('configuration', () => {
+describe('The configuration of the sidecar', () => {
   it('accepts and ignores a top-level $schema, but reports one inside a section', () => {
     expect(settingsRead({ $schema: './sidecar.json', aprsis: { callsign } })).to.deep.equal(settingsRead({}))
     expect(pathsOf({ aprsis: { callsign, $schema: './sidecar.json' } })).to.deep.equal(['aprsis.$schema'])
   })
 
-  it('needs a callsign and nothing else', () => {
+  it('requires a callsign and no other setting', () => {
     expect(pathsOf('{}')).to.deep.equal(['aprsis.callsign'])
     expect(pathsOf({ aprsis: { callsign } })).to.deep.equal([])
   })
 
-  it('is frozen through and through', () => {
+  it('freezes the settings at every depth', () => {
     const settings = settingsRead({ listen: { trustProxy: ['::1'] } })
     const open: unknown[] = []
     const walk = (value: unknown): void => {
@@ -38,7 +38,7 @@ describe('configuration', () => {
   })
 
   // Shows: sidecar C1.2.
-  it('lets the environment win over the file, also where the file has no such table', () => {
+  it('environment variables override the file, even in a section that it lacks', () => {
     const env = { SIDECAR_APRSIS_CALLSIGN: 'n1call', SIDECAR_LISTEN_PORT: '0' }
     const settings = settingsRead({}, { env })
     expect(settings.aprsis.callsign).to.equal('N1CALL')
@@ -52,7 +52,7 @@ describe('configuration', () => {
     expect(databaseOf(':memory:')).to.equal(':memory:')
   })
 
-  it('says which variable a mistake in an entry of a list comes from', () => {
+  it('names the environment variable that set an invalid list entry', () => {
     const env = { SIDECAR_STATIONS_BLOCKED_SENDERS: 'N1CALL,N2 CALL', SIDECAR_LISTEN_TRUST_PROXY: '10.0.0.0/33' }
     expect(
       problemsOf({}, { env }).map(({ path, reason }) => [path, reason.match(/\(.*\)$/)?.[0]]),
@@ -105,14 +105,14 @@ describe('configuration', () => {
     expect(problems.find(({ path }) => path === 'admin.port')?.reason).to.include('SIDECAR_ADMIN_PORT')
   })
 
-  it('says line and column where the file is no JSON', () => {
+  it('names line and column where the configuration file is not JSON', () => {
     const problems = problemsOf('{\n  "aprsis": {,}\n}')
     expect(problems.map(({ path, reason }) => [path, reason])).to.deep.equal([
       ['$', 'is not JSON: there is a comma too many, at line 2, column 14'],
     ])
   })
 
-  it('warns of variables that name no setting, be the file right, wrong or no JSON', () => {
+  it('warns of variables that name no setting, even if the file is invalid', () => {
     const env = { SIDECAR_LOGLEVEL: 'info' }
     for (const config of [{}, '{}', '{']) {
       const { warnings } = read(config, { env })
@@ -122,11 +122,11 @@ describe('configuration', () => {
     }
   })
 
-  it('takes a file that begins with a byte order mark', () => {
+  it('accepts a configuration file that begins with a byte order mark', () => {
     expect(pathsOf(`\uFEFF${JSON.stringify({ aprsis: { callsign } })}`)).to.deep.equal([])
   })
 
-  it('refuses a passcode of another callsign without giving the right one away', () => {
+  it('refuses a passcode of another callsign without revealing the right one', () => {
     expect(pathsOf({ aprsis: { callsign, passcode } })).to.deep.equal([])
     const problems = problemsOf({ aprsis: { callsign, passcode: passcode + 1 } })
     expect(problems.map(({ path }) => path)).to.deep.equal(['aprsis.passcode'])
@@ -143,12 +143,12 @@ describe('configuration', () => {
       (wrong) => [`the callsign ${JSON.stringify(wrong)}`, { aprsis: { callsign: wrong } }, 'aprsis.callsign'] as const,
     ),
     ...['rotate.aprs2.net:14580', '127.0.0.1:14580', '[::1]', '[::1]:14580', 'tcp://rotate.aprs2.net', 'a b'].map(
-      (host) => [`the host ${host}: a port goes elsewhere`, hosted(host), ...HOSTS] as const,
+      (host) => [`the host ${host}, which is not a plain name or address`, hosted(host), ...HOSTS] as const,
     ),
     ...['rotate.aprs2.net', '127.0.0.1', '::1', '2001:db8::14', '::ffff:192.0.2.1'].map(
       (host) => [`the host ${host}`, { aprsis: { callsign, host } }] as const,
     ),
-    ['one port for both servers', both({ port: 8080 }, { port: 8080 }), 'admin.port'],
+    ['the same port for both servers', both({ port: 8080 }, { port: 8080 }), 'admin.port'],
     ['any free port for both servers', both({ port: 0 }, { port: 0 })],
     ...(
       [
@@ -161,19 +161,19 @@ describe('configuration', () => {
       ] as const
     ).map(([one, second, ...paths]) => {
       const config = both({ host: one, port: 80 }, { host: second, port: 80 })
-      return [`one port for both servers on ${one} and ${second}`, config, ...paths] as const
+      return [`the same port for both servers on ${one} and ${second}`, config, ...paths] as const
     }),
   ]
   // Shows: sidecar C1.27.
   for (const [caseName, config, ...paths] of CASES)
-    it(`${paths.length > 0 ? 'refuses' : 'takes'} ${caseName}`, () => expect(pathsOf(config)).to.have.members(paths))
+    it(`${paths.length > 0 ? 'refuses' : 'accepts'} ${caseName}`, () => expect(pathsOf(config)).to.have.members(paths))
 
-  it('calls a number that is not whole a fraction', () => {
+  it('reports a fraction where a whole number is required', () => {
     const [problem] = problemsOf({ aprsis: { callsign, passcode: 1.5 } })
     expect(problem?.reason).to.equal('must be a whole number, not a fraction')
   })
 
-  it('never quotes a value, which may be a secret', () => {
+  it('error messages never quote a value, which may be a secret', () => {
     const secret = 'S3CRET-value'
     fc.assert(
       fc.property(fc.constantFrom('callsign', 'passcode', 'host', 'port', secret), (name) => {
@@ -183,7 +183,7 @@ describe('configuration', () => {
     )
   })
 
-  describe('for TLS', () => {
+  describe('The configuration of TLS', () => {
     let files: Files
     before(async () => {
       const [first, second] = await Promise.all([makeCertificates(), makeCertificates()])
@@ -207,12 +207,12 @@ describe('configuration', () => {
     })
 
     // Shows: sidecar C1.22.
-    it('needs both or neither', () => {
+    it('requires a TLS key with the certificate, and the reverse', () => {
       expect(listening({ certFile: 'cert.pem' }).map(({ path }) => path)).to.deep.equal(['listen.keyFile'])
       expect(listening({ keyFile: 'key.pem' }).map(({ path }) => path)).to.deep.equal(['listen.certFile'])
     })
 
-    it('refuses a key of another certificate', () => {
+    it('refuses a TLS key that belongs to a different certificate', () => {
       const [problem] = listening({ certFile: 'cert.pem', keyFile: 'other.pem' })
       const reason = 'is not the key of the certificate in listen.certFile'
       expect(problem).to.include({ path: 'listen.keyFile', reason })
@@ -220,7 +220,7 @@ describe('configuration', () => {
     })
 
     // Shows: sidecar 2.18.
-    it('refuses files that are missing or no PEM, both at once', () => {
+    it('refuses TLS files that are missing or not PEM, both at once', () => {
       const problems = listening({ certFile: 'text.pem', keyFile: 'gone.pem' })
       expect(problems.map(({ path }) => path)).to.deep.equal(['listen.certFile', 'listen.keyFile'])
       expect(problems[1]?.reason).to.equal('names /etc/sidecar/gone.pem, which cannot be read (ENOENT)')
@@ -228,7 +228,7 @@ describe('configuration', () => {
     })
   })
 
-  describe('for the push gateways', () => {
+  describe('The configuration of the push gateways', () => {
     const account = { type: 'service_account', project_id: 'p', client_email: 'a@b', private_key: rsa }
     const files: Files = {
       '/etc/sidecar/p256.p8': p256,
@@ -246,13 +246,13 @@ describe('configuration', () => {
     const apns = { keyFile: 'p256.p8', keyId: 'ABC1234567', teamId: 'DEF1234567', topic: 'org.example.app' }
 
     // Shows: sidecar 18.4.
-    it('takes complete credentials', () => {
+    it('accepts complete push credentials', () => {
       const fcm = { serviceAccountFile: 'account.json', endpoint: 'https://127.0.0.1:8443' }
       expect(pushing({ fcm, apns })).to.deep.equal([])
     })
 
     // Shows: sidecar C1.28, O1.18.
-    it('refuses an incomplete service account file or one with an unusable key, unquoted', () => {
+    it('refuses a service account file that is incomplete or has an unusable key', () => {
       for (const name of ['half', 'nobody', 'text', 'broken', 'person', 'broken-key', 'other-key']) {
         const problems = pushing({ fcm: { serviceAccountFile: `${name}.json` } })
         expect(problems.map(({ path }) => path)).to.deep.equal(['push.fcm.serviceAccountFile'])
@@ -272,7 +272,7 @@ describe('configuration', () => {
       says: RegExp,
     ])[] = [
       [
-        "the app's google-services.json",
+        'google-services.json',
         JSON.stringify({ project_info: { project_id: 'p' }, client: [{ api_key: [{ current_key: 'SECRET' }] }] }),
         (serviceAccountFile) => ({ fcm: { serviceAccountFile } }),
         /google-services\.json.*Service accounts.*Generate new private key/,
@@ -291,9 +291,9 @@ describe('configuration', () => {
       ],
     ]
     for (const [caseName, text, push, says] of TAKEN_FOR_ANOTHER)
-      it(`names the mistake and where to click for ${caseName}`, () => expectOne(push('given'), text, says))
+      it(`names the mistake and the way to the right file for ${caseName}`, () => expectOne(push('given'), text, says))
 
-    it('reports a certificate given as a key, and a missing line break between two', async () => {
+    it('reports a certificate in place of a key, and joined certificates in a CA file', async () => {
       const { cert } = (await makeCertificates()).server
       expectOne({ apns: { ...apns, keyFile: 'given' } }, cert, /is a certificate, not the .p8 signing key.*Keys/)
       expectOne({ fcm: { caFile: 'given' } }, cert.trimEnd() + cert, /joined without a line break.*line of its own/)
@@ -324,19 +324,19 @@ describe('configuration', () => {
     ]
     // Shows: sidecar C1.28.
     for (const [title, push, ...paths] of PUSHES)
-      it(`${paths.length > 0 ? 'refuses' : 'takes'} ${title}`, () =>
+      it(`${paths.length > 0 ? 'refuses' : 'accepts'} ${title}`, () =>
         expect(pushing(push).map(({ path }) => path)).to.deep.equal(paths))
 
     // Shows: sidecar O1.18.
     for (const id of ['ABC', 'ABC12345678', 'abc1234567', 'ABC-123456'])
-      it(`refuses ${id} for one of Apple's ids`, () => {
+      it(`refuses ${id} as a key id or team id of Apple`, () => {
         const problems = pushing({ apns: { ...apns, keyId: id, teamId: id } })
         expect(problems.map(({ path }) => path)).to.deep.equal(['push.apns.keyId', 'push.apns.teamId'])
         expect(problems[0]?.remedy).to.include('10 capital letters and digits')
       })
 
     // Shows: sidecar C14.12.
-    it('accepts VAPID keys that do not exist yet, and refuses damaged ones unquoted', () => {
+    it('accepts a missing VAPID key file, and refuses a damaged one without quoting it', () => {
       const keys = makeVapidKeys()
       const webpush = { subject: 'mailto:operator@example.org' }
       const checked = (text: string | undefined, push: object = { webpush }) =>

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const CALL = 'K1ABC-10'
 
-describe('the live check', () => {
+describe('The live check', () => {
   let upstream: AprsIsServer
   let fcm: FcmFixture
   let apns: ApnsFixture
@@ -33,7 +33,7 @@ describe('the live check', () => {
   const linesOf = async (input: Settings) => (await checkLive(input)).map(({ verdict, text }) => `${verdict} ${text}`)
 
   // Shows: sidecar O1.21.
-  it('logs in beside a working sidecar, has a filter confirmed, and notifies no phone', async () => {
+  it('--check --live logs in beside a running sidecar, and notifies no phone', async () => {
     expect(await linesOf(settings())).to.deep.equal([
       'ok APRS-IS login as K1ABC-16 at T2FIX: verified',
       'ok APRS-IS filter at T2FIX: confirmed',
@@ -46,7 +46,7 @@ describe('the live check', () => {
     await upstream.until(() => upstream.clients().length === 0)
   })
 
-  it('warns of what is off: no passcode, no gateway', async () => {
+  it('--check --live warns of a missing passcode and of unconfigured gateways', async () => {
     expect(await linesOf(settings({ passcode: -1 }, {}))).to.deep.equal([
       'warn APRS-IS login as K1ABC-16 at T2FIX: unverified, because aprsis.passcode is -1. Acks cannot be sent',
       'ok APRS-IS filter at T2FIX: confirmed',
@@ -56,13 +56,13 @@ describe('the live check', () => {
     ])
   })
 
-  it('fails if the server does not answer the login, and names what to check', async () => {
+  it('--check --live fails if APRS-IS does not answer the login, with a remedy', async () => {
     const [login] = await linesOf(settings({ port: await freePort() }, {}))
     expect(login).to.match(/^fail APRS-IS login at 127\.0\.0\.1:\d+: ECONNREFUSED\. Check aprsis\.host/)
   })
 
   // Shows: sidecar O1.21.
-  it('fails where the server does not accept the passcode', async () => {
+  it('--check --live fails if the APRS-IS server rejects the passcode', async () => {
     upstream.answerUnverified = true
     upstream.filterHabit = 'fixed_at_login'
     upstream.events.once('filter', () => upstream.dropAll())
@@ -72,7 +72,7 @@ describe('the live check', () => {
   })
 
   // Shows: sidecar O1.21.
-  it('fails if a gateway refuses or cannot be reached, with its reason and no secret', async () => {
+  it('--check --live fails with a reason if a gateway refuses or cannot be reached', async () => {
     fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant' })
     apns.fail('drop')
     const lines = await linesOf(settings())

@@ -8,7 +8,7 @@ import { onLoopback } from '../../../support/on-loopback.ts'
 const TRUST = '"listen": { "trustProxy": ["127.0.0.1"] }'
 const NGINX = 'for nginx proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;'
 
-describe('the check by the address that phones call', () => {
+describe('The check of the public address', () => {
   const closing: (() => unknown)[] = []
   afterEach(async () => {
     for (const close of closing.splice(0)) await close()
@@ -42,25 +42,25 @@ describe('the check by the address that phones call', () => {
   const dropped = () => undefined
   // Shows: sidecar P1.13.
   for (const [name, trustProxy, says, expected] of [
-    ['is believed and adds who asks', ['127.0.0.1'], added, 'ok'],
-    ['is believed and says who asks alone', true, replaced, 'ok'],
-    ['is believed and passes on what clients make up', ['127.0.0.1'], passedOn, NGINX],
-    ['is believed and says nothing', true, dropped, NGINX],
-    ['is not believed', ['192.0.2.1'], added, TRUST],
+    ['is trusted and appends the client', ['127.0.0.1'], added, 'ok'],
+    ['is trusted and sets only the client', true, replaced, 'ok'],
+    ['is trusted and passes on forged clients', ['127.0.0.1'], passedOn, NGINX],
+    ['is trusted and names no client', true, dropped, NGINX],
+    ['is not trusted', ['192.0.2.1'], added, TRUST],
   ] as const)
-    it(`tells of a proxy that ${name}`, async () => {
+    it(`--check --public reports a proxy that ${name}`, async () => {
       const settings = await listen(trustProxy)
       const { verdict, text } = await checkPublic(settings, await proxy(settings.port, says))
       if (expected === 'ok') expect(verdict).to.equal('ok')
       else expect([verdict, text.split(' Add ')[1]]).to.deep.equal(['fail', expected])
     })
 
-  it('finds nothing wrong where no proxy is on the way', async () => {
+  it('--check --public accepts a sidecar without a proxy', async () => {
     const settings = await listen()
     expect((await checkPublic(settings, `http://127.0.0.1:${settings.port}`)).verdict).to.equal('ok')
   })
 
-  it('names the server that answered if the address leads elsewhere, or that none did', async () => {
+  it('--check --public reports that another server answered, or none', async () => {
     const [settings, elsewhere] = [await listen(), await freePort()]
     const away = await checkPublic(settings, await proxy(elsewhere, added))
     expect(away.verdict).to.equal('fail')
@@ -70,7 +70,7 @@ describe('the check by the address that phones call', () => {
     expect(verdicts.text.includes('ECONNREFUSED')).to.equal(true)
   })
 
-  it('does not ask while a sidecar listens there', async () => {
+  it('--check --public sends no request while a sidecar listens there', async () => {
     const { port, url, close } = await onLoopback(createServer())
     closing.push(close)
     const settings = { ...(await listen()), port }

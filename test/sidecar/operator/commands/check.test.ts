@@ -15,7 +15,7 @@ import { SETTINGS } from '../../store/sqlite/temporary-stores.ts'
 
 const CALL = 'K1ABC-10'
 
-describe('the check of what a start would find', () => {
+describe('The check before a start', () => {
   const folder = temporaryFolder()
   const warned = recordedLog('warn')
   const settings = (config: object = {}): Settings =>
@@ -25,14 +25,14 @@ describe('the check of what a start would find', () => {
     )
 
   // Shows: sidecar O1.20.
-  it('finds nothing wrong with a new place, and leaves nothing there', async () => {
+  it('--check accepts a new database folder, and creates nothing there', async () => {
     const { errors } = await checkStart(settings({ database: 'data/sub/sidecar.sqlite', backup: { folder: 'b' } }))
     expect(errors).to.deep.equal([])
     expect(await readdir(folder.path())).to.deep.equal([])
   })
 
   // Shows: sidecar C1.6, O1.19.
-  it('gives the warnings that a start gives', async () => {
+  it('--check gives the same warnings as a start', async () => {
     const upstream = await startAprsIs()
     try {
       const { host, port } = upstream
@@ -53,7 +53,7 @@ describe('the check of what a start would find', () => {
   })
 
   // Shows: sidecar O1.19.
-  it("knows the example's callsign", async () => {
+  it("--check warns that the callsign is still the example's", async () => {
     const { warnings } = await checkStart(settings({ aprsis: { callsign: 'N0CALL-7' } }))
     expect(warnings[0]).to.include('still the example, N0CALL-7')
     const sample = JSON.parse(await readFile('sidecar/deploy/sidecar.json', 'utf8'))
@@ -67,7 +67,7 @@ describe('the check of what a start would find', () => {
   ]
   // Shows: sidecar O1.18.
   for (const [name, code, make] of databases)
-    it(`finds a database that is ${name}`, async () => {
+    it(`--check reports a database that is ${name}`, async () => {
       const settingsIn = settings()
       if (name !== 'a folder')
         await (await openSqliteStore(settingsIn.database, SETTINGS, systemClock, createLog('silent'))).close()
@@ -80,7 +80,7 @@ describe('the check of what a start would find', () => {
     })
 
   // Shows: sidecar O1.18.
-  it('finds a place where not even root can create a database', async () => {
+  it('--check reports a database path where not even root can create a file', async () => {
     await writeFile(folder.path('file'), '')
     for (const database of ['file/sidecar.sqlite', '/proc/nope/sidecar.sqlite']) {
       const { errors } = await checkStart(settings({ database }))
@@ -89,7 +89,7 @@ describe('the check of what a start would find', () => {
   })
 
   // Shows: sidecar O1.18.
-  it('reports once that the file of Web Push keys cannot be made', async () => {
+  it('--check reports once that the VAPID key file cannot be created', async () => {
     await writeFile(folder.path('file'), '')
     const push = (webpush: object) => ({ push: { webpush: { subject: 'mailto:operator@example.org', ...webpush } } })
     for (const keyFile of ['file/keys.json', '/proc/nope/keys.json']) {
@@ -103,13 +103,13 @@ describe('the check of what a start would find', () => {
     expect(await readdir(folder.path())).to.deep.equal(['file'])
   })
 
-  it("finds an address that this machine lacks, with the system's reason once", async () => {
+  it("--check reports an address that this machine lacks, with the system's reason", async () => {
     const { errors } = await checkStart(settings({ listen: { host: '192.0.2.1', port: 0 } }))
     expect(errors.join().match(/EADDRNOTAVAIL/g)).to.have.length(1)
     expect(errors.join()).to.match(/^listen: .*Correct listen\.host/)
   })
 
-  it('finds a folder for backups that cannot be had', async () => {
+  it('--check reports a backup folder that cannot be created', async () => {
     await writeFile(folder.path('file'), '')
     for (const place of ['file', 'file/backups', 'nowhere/backups']) {
       const { errors } = await checkStart(settings({ backup: { folder: place } }))
@@ -117,7 +117,7 @@ describe('the check of what a start would find', () => {
     }
   })
 
-  it('warns of a certificate that has expired, and of none that is good', async () => {
+  it('--check warns of an expired certificate, and not of a valid one', async () => {
     const listen = { port: 0, certFile: 'cert.pem', keyFile: 'key.pem' }
     const warningsOf = async ({ cert, key }: { cert: string; key: string }) => {
       await writeFile(folder.path('cert.pem'), cert)
@@ -131,7 +131,7 @@ describe('the check of what a start would find', () => {
     expect(warning).to.match(/^The certificate in listen\.certFile, .* expired on \d{4}-\d\d-\d\d, /)
   })
 
-  it('says what to do about a database that is away, without promising a retry', async () => {
+  it('--check names the remedy for an unreachable database, without a retry', async () => {
     const { errors } = await checkStart(settings({ database: 'postgres://mesh@127.0.0.1:1/mesh' }))
     expect(errors).to.have.length(1)
     expect(errors[0]).to.match(
@@ -140,7 +140,7 @@ describe('the check of what a start would find', () => {
   })
 
   // Shows: sidecar O1.20.
-  it('accepts the database and ports of a running sidecar, and disturbs nothing', async () => {
+  it('--check accepts the database and ports of a running sidecar undisturbed', async () => {
     const upstream = await startAprsIs()
     const aprsis = { callsign: CALL, host: upstream.host, port: upstream.port }
     const sidecar = await startSidecar(settings({ aprsis }), createLog('silent'))

@@ -66,7 +66,7 @@ describe('The move of a database file to PostgreSQL', () => {
     await store.close()
   }
 
-  it('names settings that PostgreSQL does not accept, once the move is done', async () => {
+  it('after the move, names settings that PostgreSQL does not accept', async () => {
     await smallFile()
     const settings = settingsOf({ database: files.path(), backup: { folder: 'backups' }, stations: { max: 100_000 } })
     const { done, lines } = await moveDatabase(target(), settings)
@@ -221,7 +221,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.2, C16.13.
-  it('the move command reports success by its exit code, and hides the password', async () => {
+  it('--move-to reports success by its exit code, and hides the password', async () => {
     await smallFile()
     const config = files.path('sidecar.json')
     await writeFile(config, JSON.stringify({ aprsis: { callsign: 'N0CALL' }, database: files.path() }))

@@ -2,15 +2,15 @@ import { expect } from 'chai'
 import { restoreBackup } from '../../../../sidecar/operator/commands/restore.ts'
 import { settingsOf } from '../../../support/settings-of.ts'
 
-describe('the restoring of a backup', () => {
+describe('The restore command', () => {
   for (const [name, database, says] of [
     [
-      'leaves a PostgreSQL database alone, and says nothing of its password',
+      '--restore refuses a PostgreSQL database without showing its password',
       'postgres://mesh:h0rse-battery@db.example/mesh',
       /^(?!.*h0rse).*PostgreSQL/s,
     ],
     [
-      'says what the system says of a place that takes nothing',
+      "--restore reports the system's reason if it cannot write the database",
       '/proc/nowhere/sidecar.sqlite',
       /^Nothing was restored\. The database file cannot .*\(ENOENT: .*\/proc\/nowhere/,
     ],

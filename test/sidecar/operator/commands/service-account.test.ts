@@ -9,9 +9,9 @@ const GID = 61_234
 
 const isRoot = process.getuid?.() === 0
 const asRoot = isRoot ? it : it.skip
-const unless = isRoot ? '' : ' (skipped: only root can ask for another account)'
+const unless = isRoot ? '' : ' (skipped: needs root)'
 
-describe('The files that the systemd service may read', () => {
+describe('The files that the systemd service can read', () => {
   const folder = temporaryFolder()
 
   async function file(name: string, mode: number, gid = GID): Promise<string> {
@@ -26,13 +26,13 @@ describe('The files that the systemd service may read', () => {
     return { ...settingsWithoutTls, databaseTls: { ...databaseTls, caFile } }
   }
 
-  asRoot(`are those of its group and those of everybody${unless}`, async () => {
+  asRoot(`the service can read files of its group, or of all${unless}`, async () => {
     await chmod(folder.path(), 0o755)
     const config = await file('sidecar.json', 0o644, 0)
     expect(await unreadableByService(settings(await file('ca.pem', 0o640)), config, GID)).to.deep.equal([])
   })
 
-  asRoot(`are no files of root alone, nor what lies in a closed folder${unless}`, async () => {
+  asRoot(`reports files that only root can reach${unless}`, async () => {
     await chmod(folder.path(), 0o755)
     const config = await file('sidecar.json', 0o600)
     await mkdir(folder.path('closed'), { mode: 0o700 })
@@ -43,7 +43,7 @@ describe('The files that the systemd service may read', () => {
     expect(problems[1]).to.match(new RegExp(`^The service.* cannot read ${ca}\\.`))
   })
 
-  it('are not looked at without the group of the service', async () => {
+  it('checks no file if the group of the service does not exist', async () => {
     expect(await unreadableByService(settings('gone.pem'), 'gone.json', undefined)).to.deep.equal([])
   })
 })

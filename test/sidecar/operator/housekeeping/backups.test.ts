@@ -14,7 +14,7 @@ const nameAt = (ms: number) => `mesh-companion-N0CALL-10-${new Date(ms).toISOStr
 const NOON = new Date(2026, 0, 1, 12).getTime()
 const NAME = nameAt(NOON)
 
-describe('the backups', () => {
+describe('The backups', () => {
   const folder = temporaryFolder()
   const { log, lines } = recordedLog()
   let clock: FakeClock
@@ -45,7 +45,7 @@ describe('the backups', () => {
   }
   const files = () => readdir(folder.path('backups'))
 
-  it('bear the callsign and the time, in a folder that is made where it is missing', async () => {
+  it('a backup is named after callsign and time, in a folder that is created', async () => {
     const opened = await open()
     expect(opened.lastMadeAt()).to.equal(undefined)
     expect(await opened.make()).to.deep.equal({ kind: 'made', file: NAME, bytes: 4 })
@@ -57,7 +57,7 @@ describe('the backups', () => {
   })
 
   // Shows: sidecar O1.13.
-  it('come once a day by themselves, in the night by local time, until they are closed', async () => {
+  it('makes a backup once every night by local time, until closed', async () => {
     await open()
     // Real writing takes as many of these short days as it likes: one that comes meanwhile is passed over, and another
     // may come at the end.
@@ -73,7 +73,7 @@ describe('the backups', () => {
   })
 
   // Shows: sidecar O1.14.
-  it('are the newest few, in which nothing is touched that is not theirs by name', async () => {
+  it('keeps the newest backups, and deletes no file with another name', async () => {
     await open({ keep: 2 })
     const rest = [
       'mesh-companion-N0CALL-11-20250101T000000000Z.sqlite',
@@ -91,7 +91,7 @@ describe('the backups', () => {
     expect((await files()).length).to.equal(ownPart.length + rest.length)
   })
 
-  it('are those of the last nights, where some were made while the clock was ahead', async () => {
+  it('keeps the newest nights even if older backups carry dates in the future', async () => {
     const opened = await open({ keep: 3 })
     const right = clock.now()
     clock.set(Date.UTC(2040, 0))
@@ -112,7 +112,7 @@ describe('the backups', () => {
   })
 
   // Shows: sidecar O1.13.
-  it('are made one at a time', async () => {
+  it('refuses a second backup while one is running', async () => {
     const opened = await open()
     const [first, second] = await Promise.all([opened.make(), opened.make()])
     expect(first.kind).to.equal('made')
@@ -121,7 +121,7 @@ describe('the backups', () => {
     expect((await opened.make()).kind).to.equal('made')
   })
 
-  it('say why one failed, keep the ones before, and go on', async () => {
+  it('a failed backup is reported, keeps earlier ones, and prevents no later one', async () => {
     const opened = await open({ keep: 1 })
     await opened.make()
     const madeAt = opened.lastMadeAt()
@@ -138,7 +138,7 @@ describe('the backups', () => {
     expect((await opened.make()).kind).to.equal('made')
   })
 
-  it('clean up what a crash left in the middle of one', async () => {
+  it('removes the partial backup that a crash left', async () => {
     await open()
     const partFile = folder.path(`backups/${NAME}.part`)
     for (const name of [partFile, `${partFile}-journal`]) await writeFile(name, 'half')
@@ -147,7 +147,7 @@ describe('the backups', () => {
     expect(await files()).to.deep.equal([nameAt(NOON + HOUR_MS)])
   })
 
-  it('are off without a folder, and fail the start where there can be none', async () => {
+  it('makes no backups without a folder; an unusable folder fails the start', async () => {
     const opened = await open({ folder: null })
     expect(await opened.make()).to.deep.equal({ kind: 'off' })
     await mkdir(folder.path('a'))
@@ -157,7 +157,7 @@ describe('the backups', () => {
     }
   })
 
-  it('stop with the sidecar, in the middle of one too', async () => {
+  it('closing the sidecar stops a running backup', async () => {
     const opened = await open()
     const begun = deferred()
     write = (_path, signal) => {

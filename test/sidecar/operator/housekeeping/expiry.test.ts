@@ -13,13 +13,13 @@ function hourly(expireAfterHours: number, runs: number): (number | undefined)[] 
   })
 }
 
-describe('the expiry of stations', () => {
+describe('The expiry of stations', () => {
   // Shows: sidecar C11.3.
   it('expires no station in the first 6 hours, so that phones can register again', () => {
     expect(hourly(720, 9)).to.deep.equal([...Array(6).fill(undefined), 7 - 720, 8 - 720, 9 - 720])
   })
 
-  it('delays expiry after a start by at most the silence that stations may keep', () => {
+  it('delays expiry after a start by at most expireAfterHours', () => {
     expect(hourly(2, 4)).to.deep.equal([undefined, 0, 1, 2])
   })
 

@@ -8,7 +8,7 @@ import { register, temporaryStores } from '../../store/sqlite/temporary-stores.t
 
 const HOUR = 3_600_000
 
-describe('the housekeeper', () => {
+describe('The housekeeper', () => {
   const stores = temporaryStores()
   let store: Store
   let connection: Connection
@@ -42,7 +42,7 @@ describe('the housekeeper', () => {
   const events = () => stores.lines.map(({ event }) => event)
 
   // Shows: sidecar 9.2, C1.21, C11.2.
-  it('removes a station that has been silent for too long, and notifies the filter', async () => {
+  it('removes a station that was silent for too long, and updates the filter', async () => {
     await register(store, 'N1CALL')
     await live(300)
     await register(store, 'N2CALL')
@@ -57,7 +57,7 @@ describe('the housekeeper', () => {
     expect(stores.lines.find(({ event }) => event === 'stations-expired')).to.include({ level: 'info', stations: 1 })
   })
 
-  it('the housekeeper does one run at a time', async () => {
+  it('the housekeeper returns the current run instead of starting a second one', async () => {
     const first = housekeeper.run()
     expect(housekeeper.run()).to.equal(first)
     await first

@@ -10,7 +10,7 @@ const HOUR = 60 * MINUTE
 const START = new Date(2026, 0, 1, 12, 30).getTime()
 const localTime = (clock: FakeClock) => new Date(clock.now()).toLocaleString('sv')
 
-describe('the housekeeping schedule', () => {
+describe('The housekeeping schedule', () => {
   let clock: FakeClock
   let runs: string[]
   let schedule: { close(): Promise<void> }
@@ -39,7 +39,7 @@ describe('the housekeeping schedule', () => {
   })
 
   // Shows: sidecar C11.7.
-  it('follows the new time after the clock jumps from 1970, without catching up', async () => {
+  it('a schedule follows a clock that jumps forward from 1970, without catching up', async () => {
     clock.set(1000)
     await clock.advance(HOUR)
     runs.length = 0
@@ -53,7 +53,7 @@ describe('the housekeeping schedule', () => {
   })
 
   // Shows: sidecar C11.7.
-  it('follows the new time after the clock was set back by an hour or by years', async () => {
+  it('a schedule follows a clock that is set back by an hour or by years', async () => {
     clock.set(START - HOUR)
     await clock.advance(HOUR)
     clock.set(START - 4 * 365 * 24 * HOUR)
@@ -61,7 +61,7 @@ describe('the housekeeping schedule', () => {
     expect(runs).to.deep.equal(['2026-01-01 12:17:00', '2022-01-02 13:17:00'])
   })
 
-  it('does not repeat a run when the clock is corrected by some minutes', async () => {
+  it('does not repeat a run when the clock is set back by some minutes', async () => {
     await clock.advance(48 * MINUTE)
     for (let correction = 0; correction < 3; correction++) {
       clock.set(clock.now() - 4 * MINUTE)
@@ -70,7 +70,7 @@ describe('the housekeeping schedule', () => {
     expect(runs).to.deep.equal(['2026-01-01 13:17:00'])
   })
 
-  it('runs late if the process was busy in the scheduled minute', async () => {
+  it('runs the task late if the process was busy in the scheduled minute', async () => {
     await clock.advance(46 * MINUTE)
     clock.set(clock.now() + 3 * MINUTE)
     await clock.advance(MINUTE)
@@ -94,7 +94,7 @@ describe('the housekeeping schedule', () => {
     expect(calls).to.equal(2)
   })
 
-  it('a closed schedule runs nothing, even if closed twice', async () => {
+  it('close removes the schedule and its timer, and is idempotent', async () => {
     await schedule.close()
     const [tasks, timers] = [getTasks().size, clock.pending]
     const another = runOnSchedule(async () => {}, clock)

@@ -8,8 +8,8 @@ import { eventfulStatus } from '../../../support/eventful-status.ts'
 const page = (changes: Partial<Status> = {}, refresh = true) => renderStatusPage(eventfulStatus(changes), refresh)
 const text = (markup: string) => markup.replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, ' ').replaceAll(/\s+/g, ' ')
 
-describe('the status page', () => {
-  it('the title and banner say whether the sidecar is ready, and why not', () => {
+describe('The status page', () => {
+  it('the title and banner of the status page show readiness, and the obstacles', () => {
     expect(page({ obstacles: [], gateways: [] }))
       .to.include('<title>Ready – N0CALL-10')
       .and.include('✓ Ready.')
@@ -18,7 +18,7 @@ describe('the status page', () => {
     expect(text(markup)).to.include('The sidecar is not logged in to APRS-IS, so no messages arrive.')
   })
 
-  it('the banner explains why messages are not stored, and the remedy', () => {
+  it('the banner shows why messages are not stored, and the remedy', () => {
     const shown = text(page({ obstacles: ['messages_not_stored'], storeFault: 'disk_full' }))
     expect(shown).to.include('The disk of the database is full. Free space on the disk.')
     expect(text(page({ obstacles: ['messages_not_stored'] }))).to.not.include('Free space on its disk')
@@ -36,7 +36,7 @@ describe('the status page', () => {
     expect(certificate(-1)).to.include('Certificate expired renew it')
   })
 
-  it('says that totals are of this instance alone if several share a database', () => {
+  it("labels totals as this instance's own if several share a database", () => {
     expect(text(page())).to.include('Since the start Packets')
     const shared = { address: 'db/mesh', instances: undefined, ownName: 'north' }
     expect(text(page({ shared }))).to.include('Since the start of north, this instance alone Packets')
@@ -58,7 +58,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar O1.4.
-  it("turns red while a gateway refuses notifications, and shows each gateway's state", () => {
+  it("shows a banner while a gateway refuses pushes, and each gateway's state", () => {
     const { gateways, now } = eventfulStatus()
     const [android, ios] = gateways.map((gateway) => ({ ...gateway, state: 'working' as const }))
     if (!android || !ios) throw new Error('Two gateways are expected.')
@@ -130,7 +130,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar O1.6.
-  it('writes "1 station" in the singular', () => {
+  it('the status page writes "1 station" in the singular', () => {
     const { upstream } = eventfulStatus()
     const connections = upstream.connections.map((connection) => ({ ...connection, stations: 1 }))
     const shown = text(page({ upstream: { ...upstream, connections, leftOut: 1 } }))
@@ -190,7 +190,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar C12.3.
-  it('warns of an unverified login, of stations that no filter holds, and paused reads', () => {
+  it('warns of an unverified login, of stations outside the filters, of paused reads', () => {
     const { upstream } = eventfulStatus()
     const [first] = upstream.connections
     const connections = first ? [{ ...first, verified: false }] : []
@@ -202,7 +202,7 @@ describe('the status page', () => {
   })
 
   // Shows: sidecar C12.5.
-  it('lists logged events with their counts, or says that there are none', () => {
+  it('lists logged events with their counts, or "None since the start."', () => {
     expect(text(page())).to.include('push-gateway-failing × 14')
     expect(text(page({ events: [] }))).to.include('None since the start.')
   })

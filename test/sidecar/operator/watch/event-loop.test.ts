@@ -3,11 +3,11 @@ import { createMetrics } from '../../../../sidecar/metrics.ts'
 import { watchEventLoop } from '../../../../sidecar/operator/watch/event-loop.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
-describe('the lag of the event loop', () => {
+describe('The lag of the event loop', () => {
   const lagOf = async (shown: ReturnType<typeof createMetrics>) =>
     Number(/^mesh_companion_event_loop_lag_seconds (\S+)$/m.exec((await shown.expose()).text)?.[1])
 
-  it('shows that something held up the process', async () => {
+  it('the event loop lag shows that the process was blocked', async () => {
     const shown = createMetrics()
     const { close } = watchEventLoop(shown, new FakeClock())
     const nothing = new Int32Array(new SharedArrayBuffer(4))
@@ -19,7 +19,7 @@ describe('the lag of the event loop', () => {
     close()
   })
 
-  describe('as it is measured', () => {
+  describe('The measurement of the event loop lag', () => {
     let measuredMs: number
     const delays = {
       enable: () => true,
@@ -42,7 +42,7 @@ describe('the lag of the event loop', () => {
     })
 
     // Shows: sidecar O1.11.
-    it('is that of the last minute', async () => {
+    it('the event loop lag covers the last minute only', async () => {
       const [shown, clock] = [createMetrics(), new FakeClock()]
       const { close } = watchEventLoop(shown, clock, delays)
       await clock.advance(69_999)

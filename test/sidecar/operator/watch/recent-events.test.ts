@@ -4,7 +4,7 @@ import { MAX_DETAIL_CHARACTERS, MAX_EVENTS, rememberEvents } from '../../../../s
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
 
-describe('recent events', () => {
+describe('The recent events', () => {
   const { log: output, lines } = recordedLog('error')
   let clock: FakeClock
   beforeEach(() => {
@@ -25,14 +25,14 @@ describe('recent events', () => {
     expect(lines.map(({ event }) => event)).to.deep.equal(['four'])
   })
 
-  it('hand every line on unchanged', () => {
+  it('passes every line on to the log unchanged', () => {
     const { log } = rememberEvents(output, clock)
     log.error('broken', 'It broke.', { error: new Error('so'), reason: 'x' })
     expect(lines[0]).to.include({ level: 'error', event: 'broken', msg: 'It broke.', reason: 'x' })
     expect(lines[0]?.error).to.deep.equal({ name: 'Error', message: 'so' })
   })
 
-  it('are at most so many, and each is cut where it gets long', () => {
+  it('keeps at most MAX_EVENTS events, with long texts cut', () => {
     const { log, list } = rememberEvents(output, clock)
     for (let i = 0; i < MAX_EVENTS * 2; i++) log.warn(`event-${i}`, 'x'.repeat(10_000), { text: 'y'.repeat(10_000) })
     const events = list()
@@ -42,7 +42,7 @@ describe('recent events', () => {
     expect(events[0]?.detail.length).to.equal(MAX_DETAIL_CHARACTERS + 1)
   })
 
-  it('count what repeats instead of letting it push the rest out', async () => {
+  it('counts repeated events instead of dropping others for them', async () => {
     const { log, list } = rememberEvents(output, clock)
     log.warn('upstream-down', 'The connection failed.', { call: 'N0CALL' })
     for (let i = 0; i < 100; i++) {
@@ -58,13 +58,13 @@ describe('recent events', () => {
     expect(list()[1]?.at).to.equal(clock.now())
   })
 
-  it('shows outside text without control characters, and errors without a stack', () => {
+  it('strips control characters from outside text, and stacks from errors', () => {
     const { log, list } = rememberEvents(output, clock)
     log.warn('odd', 'Odd.', { text: 'a\u001b[31m\nb', error: new Error('boom') })
     expect(list()[0]?.detail).to.equal('text: a [31m b · error: boom')
   })
 
-  it('show lists in words, errors with code and cause, and omit absent fields', () => {
+  it('formats lists, errors with code and cause, and omits absent fields', () => {
     const { log, list } = rememberEvents(createLog('silent'), clock)
     const cause = Object.assign(new Error('no space'), { code: 'ENOSPC' })
     const error = new Error('The database takes nothing.', { cause })
@@ -74,7 +74,7 @@ describe('recent events', () => {
     )
   })
 
-  it('never makes logging fail for any fields', () => {
+  it('logging never fails, even for circular fields', () => {
     const { log, list } = rememberEvents(createLog('silent'), clock)
     const circle: Record<string, unknown> = {}
     circle.self = circle

@@ -7,7 +7,7 @@ import { message, registration, rejection, temporaryStores } from '../../store/s
 
 const LOST = ['messages_not_stored']
 
-describe('What is watched of storing', () => {
+describe('The watch over storing', () => {
   const stores = temporaryStores()
 
   /** Watches a real store, with an `append` that `instead` replaces. */
@@ -34,7 +34,7 @@ describe('What is watched of storing', () => {
     await storing.close()
   })
 
-  it('is well again without a message when a write like one works, and not before', async () => {
+  it('reports recovery without a message once a probe write succeeds', async () => {
     const { way, storing, append } = await watched()
     way.instead = () => Promise.reject(new Error('nobody foresaw this'))
     await rejection(append('one'))
@@ -46,7 +46,7 @@ describe('What is watched of storing', () => {
   })
 
   // Shows: sidecar O1.1.
-  it('is not well while a message has been waiting for more than 5 s', async () => {
+  it('reports a problem while a message has waited for more than 5 s', async () => {
     const { way, storing, append } = await watched()
     const stuck = deferred()
     way.instead = () => stuck.promise.then(() => [])
