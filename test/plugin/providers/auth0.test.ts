@@ -1,0 +1,64 @@
+import { expect } from 'chai'
+import { AUTH0 } from '../../../fixtures/idp/documented/auth0.ts'
+import { documentedSetups, SERVER } from '../../support/documented-setup.ts'
+import { itFollowsItsPage, withGroups } from './page.contract.ts'
+
+const PAGE = 'auth0.md'
+const LOGOUT = 'https://example.eu.auth0.com/v2/logout?client_id=mesh&returnTo=https%3A%2F%2Fmesh.example.org%2Flogin'
+const { end_session_endpoint: _endpoint, ...WITHOUT_LOGOUT } = AUTH0.discovery
+
+describe('Auth0, as its documents describe it', () => {
+  itFollowsItsPage({
+    page: PAGE,
+    provider: AUTH0,
+    knownAs: 'Auth0',
+    mistakes: [
+      { title: 'the claim groups', oidc: withGroups({ claim: 'groups' }), line: /^warn: .*Auth0 reserves the claim/ },
+      {
+        title: 'a logouturl without returnTo',
+        oidc: (oidc) => ({ ...oidc, logouturl: 'https://example.eu.auth0.com/v2/logout?client_id=mesh' }),
+        line: /^warn: .*`client_id` or `returnTo`/,
+      },
+    ],
+  })
+
+  describe('without the setting that publishes its logout', () => {
+    const start = documentedSetups(PAGE, { ...AUTH0, discovery: WITHOUT_LOGOUT })
+
+    // Shows: plugin 9.49.
+    it('--live names the setting, and the logouturl instead of it', async () => {
+      const { checkLive } = await start()
+      const line = (await checkLive()).lines.find((candidate) => candidate.includes(': provider: '))
+      expect(line)
+        .to.match(/^warn: provider: Auth0: .*Turn on "RP-Initiated Logout/)
+        .and.contain(`"${LOGOUT}"`)
+    })
+
+    it('signs out at /v2/logout with the logouturl of the page', async () => {
+      const { signIn, signOut } = await start({ oidc: (oidc) => ({ ...oidc, logouturl: LOGOUT }) })
+      const { person } = await signIn('bob')
+      expect((await signOut(person)).url).to.equal(`${SERVER}login`)
+      const next = await person.get(`${SERVER}auth-oidc`)
+      expect(next.forms[0]?.fields.map(([name]) => name)).to.include('password')
+    })
+
+    it('leaves the user signed in at Auth0 without a logouturl', async () => {
+      const { signIn, signOut } = await start()
+      const { person } = await signIn('bob')
+      expect((await signOut(person)).url.split('?')[0]).to.equal(`${SERVER}login`)
+      expect((await person.get(`${SERVER}auth-oidc`)).url).to.equal(SERVER)
+    })
+  })
+
+  describe('at a domain of its own', () => {
+    const renamed = JSON.stringify(AUTH0.discovery).replaceAll('example.eu.auth0.com', 'login.example.org')
+    const start = documentedSetups(PAGE, { ...AUTH0, discovery: JSON.parse(renamed) })
+
+    // Shows: plugin 9.49.
+    it('--live recognizes it by its metadata', async () => {
+      const { checkLive } = await start()
+      const { lines } = await checkLive((oidc) => ({ ...oidc, issuer: 'https://login.example.org/' }))
+      expect(lines).to.include('ok: provider: Auth0, without any of its usual mistakes')
+    })
+  })
+})
