@@ -5,11 +5,12 @@ import { parseArgs } from 'node:util'
 import standaloneCode from 'ajv/dist/standalone/index.js'
 import { build, type Plugin } from 'esbuild'
 import { zipSync } from 'fflate'
+import { billOfMaterials } from '../../../packaging/bill-of-materials.ts'
+import { packageFolders, thirdPartyLicenses } from '../../../packaging/third-party-licenses.ts'
 import { createAjv } from '../../config/rules/schema/compile-schema.ts'
 import { oidcSchema } from '../../config/rules/schema/schema.ts'
 import { mistakeIn } from '../../doctor/command/mistaken-option.ts'
 import { PRESETS } from '../../presets/all.ts'
-import { thirdPartyLicenses } from './third-party-licenses.ts'
 
 const USAGE = `Usage: npm run pack:meshcentral -- [--url BASE]
 
@@ -65,13 +66,18 @@ const { outputFiles, metafile } = await build({
   logLevel: 'warning',
 })
 const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs))
+const description = 'OpenID Connect single sign-on for MeshCentral'
+const notices = 'The plugin contains code of the following packages. Its own license is in the file LICENSE.'
 const files: Record<string, Uint8Array> = {
   [`${NAME}.js`]: outputFiles[0]?.contents ?? new Uint8Array(),
   'config.json': json({ ...manifest, version, ...(url === undefined ? {} : placesBelow(url)) }),
   // Without this file, a package.json in a folder above would decide whether `.js` is CommonJS.
   'package.json': json({ name: NAME, version, license, type: 'commonjs', main: `${NAME}.js`, private: true }),
   LICENSE: await readFile(join(ROOT, 'LICENSE')),
-  'THIRD-PARTY-LICENSES': Buffer.from(`${await thirdPartyLicenses(inputs, ROOT)}\n`),
+  'THIRD-PARTY-LICENSES': Buffer.from(await thirdPartyLicenses(notices, inputs, ROOT)),
+  'sbom.cdx.json': Buffer.from(
+    await billOfMaterials({ name: NAME, version: String(version), description }, packageFolders(inputs), ROOT),
+  ),
 }
 
 await rm(PLACE, { recursive: true, force: true })

@@ -1,15 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { unzipSync } from 'fflate'
-import { thirdPartyLicenses } from '../../../plugin/meshcentral/package/third-party-licenses.ts'
-import { createFolder } from '../../support/file-folder.ts'
-import { messageOf } from '../../support/message-of.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const PACKAGE = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }
 const PLUGIN = join(ROOT, 'dist/meshcentral-plugin/meshcompanion/meshcompanion.js')
 
 describe('the plugin packed for MeshCentral', () => {
@@ -45,20 +43,15 @@ describe('the plugin packed for MeshCentral', () => {
     expect(Buffer.from(zip['meshcompanion/THIRD-PARTY-LICENSES'] ?? []).toString()).to.equal(text)
   })
 
-  it('refuses to pack a package without a license file, and includes NOTICE files', async () => {
-    const folder = await createFolder('licenses')
-    try {
-      const path = 'node_modules/@scope/odd'
-      await mkdir(join(folder.path, path), { recursive: true })
-      await folder.write(`${path}/package.json`, '{"name":"@scope/odd","version":"1.2.3","license":"Apache-2.0"}')
-      await folder.write(`${path}/NOTICE`, 'Made by somebody.')
-      const listed = () => thirdPartyLicenses([`${path}/lib/a.js`, 'plugin/index.ts'], folder.path)
-      expect(await messageOf(listed())).to.match(/^@scope\/odd 1\.2\.3 has no license file/)
-      await folder.write(`${path}/LICENSE.txt`, 'The terms.')
-      expect(await listed()).to.match(/@scope\/odd 1\.2\.3\nLicense: Apache-2\.0\n\nThe terms\.\n\nMade by somebody\.$/)
-    } finally {
-      await folder.remove()
-    }
+  it('has a bill of materials of exactly these packages, in folder and zip', async () => {
+    const text = await readFile(join(PLUGIN, '../sbom.cdx.json'), 'utf8')
+    const { metadata, components } = JSON.parse(text)
+    expect(metadata.component).to.include({ name: 'meshcompanion', purl: `pkg:npm/meshcompanion@${PACKAGE.version}` })
+    const notices = await readFile(join(PLUGIN, '../THIRD-PARTY-LICENSES'), 'utf8')
+    const titles = [...notices.matchAll(/^-{80}\n(.*)$/gm)].map(([, title = '']) => title.replace(' ', '@'))
+    expect(components.map((component: { readonly 'bom-ref': string }) => component['bom-ref'])).to.have.members(titles)
+    const zip = unzipSync(await readFile(join(PLUGIN, '../../meshcompanion.zip')))
+    expect(Buffer.from(zip['meshcompanion/sbom.cdx.json'] ?? []).toString()).to.equal(text)
   })
 
   it('loads without any output', async () => {
