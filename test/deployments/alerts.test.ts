@@ -17,7 +17,7 @@ interface Alert {
   readonly labels: Readonly<Record<string, string>>
 }
 
-describe('The alerts in Prometheus', () => {
+describe('The alert rules in Prometheus', () => {
   let program: DebianProgram
   let upstream: AprsIsServer
   const closing: (() => Promise<unknown>)[] = []
@@ -63,7 +63,7 @@ describe('The alerts in Prometheus', () => {
   }
 
   // Shows: sidecar O1.1.
-  it('fire while a locked table keeps messages from being stored, even if none arrives', async function () {
+  it('an alert fires while a locked table prevents storing, even without messages', async function () {
     this.timeout(120_000)
     const database = await freshDatabase()
     const admin = new pg.Client(database)

@@ -46,7 +46,7 @@ function restful() {
 }
 const PER_STATION = 2000
 
-describe('A PostgreSQL that fails over', function () {
+describe('The sidecar during a PostgreSQL failover', function () {
   this.timeout(120_000)
   let pair: PrimaryAndStandby
   let lines: Record<string, unknown>[] = []
@@ -172,7 +172,7 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('refuses an old primary behind the same name until the name leads to the new one', async () => {
+  it('refuses an old primary behind the same host name, and waits for the new one', async () => {
     await start(false)
     const way = await startTcpRelay(Number(portOf(pair.primary)))
     closing.push(way.close)
@@ -254,7 +254,7 @@ describe('A PostgreSQL that fails over', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('after a stale standby is promoted, every instance serves only its data', async () => {
+  it('every instance serves only the data of a stale standby that was promoted', async () => {
     await start(false)
     const [firstStore, two] = [await open(), await open(both(), 'two')]
     const rings = [firstStore, two].map((store) => createRingCache(store))

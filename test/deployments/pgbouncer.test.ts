@@ -119,7 +119,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
     (await post(sidecar, '/v1/sync', { ...claim('K1AB'), since: 0 })).messages?.map(({ text }) => text)
 
   // Shows: sidecar P1.10.
-  it('as the page writes its file lets sidecars work, and those that start after them', async () => {
+  it('sidecars start and sync through PgBouncer with the documented configuration', async () => {
     // A start without the schema setting would have left its functions there.
     await runAt(address, 'CREATE FUNCTION public.now_ms() RETURNS bigint LANGUAGE sql AS $$ SELECT 0::bigint $$')
     const bouncer = await pooler(pageWith())
@@ -136,7 +136,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
     expect(await runAt(address, where)).to.deep.equal([{ name: 'mesh_companion' }])
   })
 
-  it('reports a wrong password and an unknown database as refused', async () => {
+  it('reports a wrong password and an unknown database behind PgBouncer', async () => {
     const bouncer = await pooler(pageWith())
     const { database } = settings(bouncer)
     for (const [wrong, says] of [
@@ -150,7 +150,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
 
   for (const mode of ['pool_mode=transaction pool_size=30', 'pool_mode=statement pool_size=30']) {
     // Shows: sidecar P1.10.
-    it(`with ${mode} is refused, with what to write, before anything is changed`, async () => {
+    it(`refuses PgBouncer with ${mode.split(' ')[0]}, with a remedy, before any change`, async () => {
       const bouncer = await pooler(pageWith(['pool_mode=session pool_size=30', mode]))
       const { errors } = await checkStart(settings(bouncer))
       expect(errors).to.have.length(1)

@@ -121,7 +121,7 @@ describe('A proxy in front of sidecars', function () {
   // Shows: sidecar P1.12.
   for (const name of PROXIES)
     for (const count of [1, 2])
-      it(`lets no client wait for one who floods: ${name} before ${count}, as on the page`, async function () {
+      it(`a flood delays no other client: ${name} before ${count} as documented`, async function () {
         const sidecars = await Promise.all(
           Array.from({ length: count }, () => sidecar({ listen: { ...LISTEN, port: 0 } })),
         )
@@ -153,7 +153,7 @@ describe('A proxy in front of sidecars', function () {
       })
 
   // Shows: sidecar P1.13.
-  it('--check --live --public asks nginx, and prints the line to write if not trusted', async function () {
+  it('--check --live --public finds nginx, and prints the missing trustProxy line', async function () {
     const [relayPort, url] = [await freePort(), `https://localhost:${port}`]
     const { configure, remove } = await createSidecarFolder()
     closing.push(remove)
@@ -240,7 +240,7 @@ describe('A proxy in front of sidecars', function () {
   }
 
   // Shows: sidecar P1.12.
-  it('HAProxy as shipped takes out an instance that cannot reach its database', async function () {
+  it('the shipped HAProxy file takes out an instance that cannot reach its database', async function () {
     // The check asks all of them at one port, so that each has an address.
     const [api, admin] = [await freePort(), await freePort()]
     const { relay } = await pair([api, api], admin)
@@ -262,10 +262,10 @@ describe('A proxy in front of sidecars', function () {
 
   // Shows: sidecar P1.12.
   for (const [name, siteFor] of [
-    ['HAProxy as it is shipped', (api: number, admin: number) => shippedSite(api, admin)],
-    ['nginx as the page has it', (api: number) => siteOf('nginx', [api, api])],
+    ['HAProxy', (api: number, admin: number) => shippedSite(api, admin)],
+    ['nginx', (api: number) => siteOf('nginx', [api, api])],
   ] as const)
-    it(`keeps all instances while strangers are refused: ${name}`, async function () {
+    it(`strangers who are refused take no instance out of service: ${name}`, async function () {
       const [api, admin] = [await freePort(), await freePort()]
       const { database } = await pair([api, api], admin, { stations: { max: 21 }, rateLimit: { max: 200 } })
       const site = siteFor(api, admin)
@@ -295,7 +295,7 @@ describe('A proxy in front of sidecars', function () {
       await expectRefusedAlone(flood, 429)
     })
 
-  it('nginx as on the page uses another instance if one cannot reach its database', async function () {
+  it('the documented nginx file avoids an instance that cannot reach its database', async function () {
     const api = [await freePort(), await freePort()] as const
     const { relay } = await pair(api, await freePort())
     const site = siteOf('nginx', api).replace(`127.0.0.1:${api[0]}`, `127.0.3.1:${api[0]}`)

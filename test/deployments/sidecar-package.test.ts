@@ -17,7 +17,7 @@ const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'
 const ARCHIVE = `mesh-companion-sidecar-${version}-${process.platform}-${process.arch}.tgz`
 const COMMAND = 'mesh-companion/bin/mesh-companion-sidecar'
 
-describe('the package of the sidecar alone', function () {
+describe('The package of the sidecar alone', function () {
   this.timeout(180_000)
   let folder: FileFolder
   let archive: string
@@ -37,7 +37,7 @@ describe('the package of the sidecar alone', function () {
   after(() => folder.remove())
 
   // Shows: sidecar C12.13.
-  it('contains the unit, pages and libraries, but no plugin, tests or build tools', () => {
+  it('the package has the unit, documents and libraries, but no plugin, tests or tools', () => {
     const inside = entries.map((entry) => entry.replace(/^mesh-companion\//, ''))
     expect(inside).to.include.members([
       'bin/mesh-companion-sidecar',
@@ -63,13 +63,13 @@ describe('the package of the sidecar alone', function () {
   })
 
   // Shows: sidecar C12.13.
-  it('has the same bytes when it is built again', async () => {
+  it('a second build of the package has the same bytes', async () => {
     const again = await pack('second')
     expect((await readFile(again)).equals(await readFile(archive))).to.equal(true)
   })
 
   // Shows: sidecar C12.13.
-  it('registers, receives, pushes and syncs from an empty folder that it is unpacked into', async () => {
+  it('the unpacked package registers, receives, pushes and syncs from an empty folder', async () => {
     const installed = await createFolder('installed')
     const [upstream, fcm] = await Promise.all([startAprsIs(), startFcm()])
     let stop = async () => {}

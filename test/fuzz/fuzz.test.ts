@@ -7,7 +7,7 @@ import { TARGETS } from './targets/all.ts'
 
 const FEW = 40
 
-describe('the fuzzer', () => {
+describe('The fuzzer', () => {
   const folder = temporaryFolder()
   const fragile = pure('fragile', ['one {two} three'], (input) => {
     if (input.includes('}{')) throw new Error('a closed brace before an open one')
@@ -21,12 +21,12 @@ describe('the fuzzer', () => {
     expect(await fuzz(fragile, { seed: 1, inputs: 100_000 })).to.deep.equal(outcome)
   })
 
-  it('tries as many inputs as it is told where nothing breaks', async () => {
+  it('tries the requested number of inputs if none of them breaks the target', async () => {
     const sturdy = pure('sturdy', ['x'], () => undefined)
     expect(await fuzz(sturdy, { seed: 1, inputs: 500 })).to.deep.equal({ tried: 500 })
   })
 
-  it('keeps what broke something, to be tried again', () => {
+  it('saves an input that broke a target as a case for later runs', () => {
     expect(readCases('fragile', folder.path()).size).to.equal(0)
     keepCase('fragile', 'a closed brace', Buffer.of(0xff, 0x00), folder.path())
     const [keptCase] = readCases('fragile', folder.path()).values()
@@ -35,13 +35,13 @@ describe('the fuzzer', () => {
 })
 
 for (const target of TARGETS) {
-  describe(`what the fuzzer gives to ${target.name}`, () => {
-    it('breaks nothing, in the few inputs that there is time for here', async () => {
+  describe(`The fuzz target ${target.name}`, () => {
+    it(`${target.name} withstands a short run of the fuzzer`, async () => {
       expect(await fuzz(target, { seed: 1, inputs: FEW })).to.deep.equal({ tried: FEW })
     })
 
-    for (const [file, { what: problem, input }] of readCases(target.name))
-      it(`no longer breaks anything by ${file}: ${problem.split('\n', 1)[0]}`, async () => {
+    for (const [file, { input }] of readCases(target.name))
+      it(`${target.name} withstands the input of case ${file}`, async () => {
         const subject = await target.open()
         try {
           await subject.check(Buffer.from(input, 'base64'))

@@ -13,7 +13,7 @@ const MINUTES = 60_000
 const IMAGE = String(EXAMPLES.find(({ value }) => value.avatarUpdate === true)?.value.avatarImage)
 const HASH = avatarHash('', IMAGE)
 
-describe('A client that a generator makes of openapi.json', () => {
+describe('A client generated from openapi.json', () => {
   let whole: WholeSidecar
   let folder = ''
   const address = () => whole.sidecar.url
@@ -41,7 +41,7 @@ describe('A client that a generator makes of openapi.json', () => {
   }
 
   // Shows: sidecar C15.8.
-  it('in Kotlin compiles, does all calls, and reads errors of later versions too', async function () {
+  it('the Kotlin client compiles, does all calls, and reads errors of later versions', async function () {
     this.timeout(8 * MINUTES)
     const tools = await had(javaTools(), this)
     await openApiGenerator(tools, 'kotlin')
@@ -61,7 +61,7 @@ describe('A client that a generator makes of openapi.json', () => {
   })
 
   // Shows: sidecar C15.8.
-  it('the Swift client has wide integers, texts, one enum of errors, and its address', async function () {
+  it("the Swift client has wide integers, one enum of errors, and the API's address", async function () {
     this.timeout(8 * MINUTES)
     await openApiGenerator(await had(javaTools(), this), 'swift6')
     const model = (name: string) => readFile(join(folder, `Sources/OpenAPIClient/Models/${name}.swift`), 'utf8')
@@ -94,7 +94,7 @@ describe('A client that a generator makes of openapi.json', () => {
   })
 
   // Shows: sidecar C15.8.
-  it('in Python does all calls', async function () {
+  it('the Python client does all calls', async function () {
     this.timeout(8 * MINUTES)
     const python = join(await had(pythonTools(), this), 'venv/bin/python')
     const options = ['generate', '--url', document(), '--meta', 'none', '--output-path', 'generated']
@@ -104,7 +104,7 @@ describe('A client that a generator makes of openapi.json', () => {
   })
 
   // Shows: sidecar C15.8.
-  it('in TypeScript compiles, and does all calls', async function () {
+  it('the TypeScript client compiles and does all calls', async function () {
     this.timeout(8 * MINUTES)
     const modules = join(await had(typescriptTools(), this), 'node_modules')
     await symlink(modules, join(folder, 'node_modules'))

@@ -16,7 +16,7 @@ import { type Balancer, startBalancer } from './support/balancer.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const [CODE = ''] = codeBlocks(readDocument('plugin/docs/several-processes.md'), 'js')
 
-describe('The server of the page on several processes, twice', () => {
+describe('Two processes of the documented example server', () => {
   let folder: string
   let postgres: Postgres
   let idp: Idp
@@ -100,7 +100,7 @@ describe('The server of the page on several processes, twice', () => {
       }),
     )
 
-  it('two processes know who signed in at either, until the sign-out at one', async () => {
+  it('a user signed in at one process is signed in at both, until the sign-out at one', async () => {
     const browser = await signedIn('alice')
     const [first, second] = await statusAtBoth(browser)
     expect(first).to.deep.include({ name: 'Alice Example', siteAdmin: true, groups: ['mesh-admins', 'mesh-users'] })
@@ -146,7 +146,7 @@ describe('The server of the page on several processes, twice', () => {
     }
   })
 
-  it('keeps a person signed in when one process ends', async () => {
+  it('keeps a user signed in when one of two processes ends', async () => {
     const browser = await signedIn('alice')
     const [ended] = processes
     ended?.child.kill('SIGTERM')

@@ -73,27 +73,27 @@ for (const [name, start] of SERVERS) {
       return (await fetch(`${address}auth-oidc-backchannel-logout`, { method: 'POST', body })).status
     }
 
-    it('two hosts know who signed in at either, and both forget who signed out at one', async () => {
+    it('a user signed in at one host is signed in at both, until the sign-out at one', async () => {
       const person = await signedIn()
       expect(await isIn(person)).to.deep.equal([true, true])
       await person.browser.step(`${second}logout`)
       expect(await isIn(person)).to.deep.equal([false, false])
     })
 
-    it('both hosts forget a user whom the IdP signs out at one, despite a clock skew', async () => {
+    it('a sign-out from the IdP at one host ends the session at both, despite clock skew', async () => {
       hosts.balancer.use(hosts.first.port)
       const person = await signedIn()
       expect(await send(second, await logoutToken(person))).to.equal(200)
       expect(await isIn(person)).to.deep.equal([false, false])
     })
 
-    it('take a logout token once', async () => {
+    it('two hosts accept a logout token only once between them', async () => {
       const token = await logoutToken({ sub: 'nobody' })
       const answers = await Promise.all([send(first, token), send(second, token)])
       expect(answers.toSorted()).to.deep.equal([200, 400])
     })
 
-    it('take an answer of the IdP once, from two copies of a browser', async () => {
+    it('two hosts accept an IdP answer only once, from two copies of a browser', async () => {
       const renewals = hosts.idp.requests('token')
       const { browser, username } = newcomer()
       const answer = new URL(await answerFromIdp(browser, url, username))
@@ -108,7 +108,7 @@ for (const [name, start] of SERVERS) {
       expect(hosts.idp.requests('token')).to.equal(renewals + 1)
     })
 
-    it('go on as one when the other is killed, in the midst of a login', async () => {
+    it('if one host is killed during a login, the other completes it', async () => {
       const earlier = await signedIn()
       const person = newcomer()
       hosts.balancer.use(hosts.first.port)

@@ -7,7 +7,7 @@ import { type Redis, startRedis } from './support/redis.ts'
 
 const connect = (url: string) => createClient({ url }).connect()
 
-describe('Revocations in Redis', () => {
+describe('The revocations in Redis', () => {
   let redis: Redis
   let client: Awaited<ReturnType<typeof connect>>
 
@@ -30,7 +30,7 @@ describe('Revocations in Redis', () => {
 
   sharedStoreContract(() => open())
 
-  it('run out by themselves, the later time of a key counts', async () => {
+  it('a revocation expires in Redis by itself, at the later of its times', async () => {
     const [key, prefix] = [randomUUID(), `${randomUUID()}:`]
     const now = Date.now()
     await open(prefix).revoke([key], now, now + 60_000)
@@ -39,7 +39,7 @@ describe('Revocations in Redis', () => {
     expect(remainingMs).to.be.within(30_000, 60_000)
   })
 
-  it('are not written when they have run out already', async () => {
+  it('a revocation that has already expired is not written', async () => {
     const [key, prefix] = [randomUUID(), `${randomUUID()}:`]
     await open(prefix).revoke([key], Date.now(), Date.now() - 1)
     expect(await client.keys(`${prefix}*`)).to.deep.equal([])

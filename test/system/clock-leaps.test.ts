@@ -13,9 +13,9 @@ const HOUR = 3_600_000
 const BEFORE_HOUSEKEEPING = (16 * 60 + 55) * 1000
 
 const itWithFakeTime = FAKE_TIME_LIBRARY === undefined ? it.skip : it
-const unless = FAKE_TIME_LIBRARY === undefined ? ' (skipped: there is no libfaketime here)' : ''
+const unless = FAKE_TIME_LIBRARY === undefined ? ' (skipped: no libfaketime)' : ''
 
-describe(`the sidecar on a machine without a battery clock${unless}`, function () {
+describe(`The sidecar on a machine without a battery clock${unless}`, function () {
   // Its housekeeping looks at the clock once a minute.
   this.timeout(180_000)
 
@@ -36,37 +36,34 @@ describe(`the sidecar on a machine without a battery clock${unless}`, function (
   }
 
   // Shows: sidecar C11.7.
-  itWithFakeTime(
-    'goes on when the clock goes from 1970 to now: syncs, pushes what waits, and does its housekeeping',
-    async () => {
-      const time = fakeTime(FAKE_TIME_LIBRARY ?? '', join(sidecars.folder.path, 'time'))
-      await time.set(BOOT)
-      const config = await sidecars.configure({
-        database: await makeDatabase(),
-        push: { coalesceMs: 10, fcm: fcm.settings },
-        log: { level: 'debug' },
-      })
-      const sidecar = sidecars.start(['--config', config], { ...time.env, TZ: 'UTC' })
-      const { body: first } = await sidecar.post('/v1/register', registration('N1CALL'))
-      expect(first.serverTime).to.be.below(Date.UTC(1971, 0, 1))
-      await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'))
-      sidecars.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :before')
-      // Neither certificates nor access tokens are of any use in 1970.
-      await sidecar.logged('push-retry')
-      expect(fcm.received).to.deep.equal([])
+  itWithFakeTime('syncs, pushes and does its housekeeping after the clock leaps from 1970 to now', async () => {
+    const time = fakeTime(FAKE_TIME_LIBRARY ?? '', join(sidecars.folder.path, 'time'))
+    await time.set(BOOT)
+    const config = await sidecars.configure({
+      database: await makeDatabase(),
+      push: { coalesceMs: 10, fcm: fcm.settings },
+      log: { level: 'debug' },
+    })
+    const sidecar = sidecars.start(['--config', config], { ...time.env, TZ: 'UTC' })
+    const { body: first } = await sidecar.post('/v1/register', registration('N1CALL'))
+    expect(first.serverTime).to.be.below(Date.UTC(1971, 0, 1))
+    await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'))
+    sidecars.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :before')
+    // Neither certificates nor access tokens are of any use in 1970.
+    await sidecar.logged('push-retry')
+    expect(fcm.received).to.deep.equal([])
 
-      // The next time that it is soon 17 minutes past, when there is housekeeping: later than the certificates were
-      // made.
-      const target = Math.ceil((Date.now() - BEFORE_HOUSEKEEPING) / HOUR) * HOUR + BEFORE_HOUSEKEEPING
-      fcm.setClockAhead(target - Date.now())
-      await time.set(target)
-      sidecars.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :after')
-      await fcm.waitFor(({ data }) => data.count === '2', 60_000)
-      const { body } = await sidecar.post('/v1/sync', { ...claim('N1CALL'), since: first.serverTime })
-      expect(body.messages.map(({ text }) => text)).to.deep.equal(['before', 'after'])
-      expect(body.serverTime).to.be.above(Date.UTC(2026, 0, 1))
-      const { time: doneAt } = await sidecar.logged('orphans-removed')
-      expect(Date.parse(String(doneAt))).to.be.at.least(target)
-    },
-  )
+    // The next time that it is soon 17 minutes past, when there is housekeeping: later than the certificates were
+    // made.
+    const target = Math.ceil((Date.now() - BEFORE_HOUSEKEEPING) / HOUR) * HOUR + BEFORE_HOUSEKEEPING
+    fcm.setClockAhead(target - Date.now())
+    await time.set(target)
+    sidecars.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :after')
+    await fcm.waitFor(({ data }) => data.count === '2', 60_000)
+    const { body } = await sidecar.post('/v1/sync', { ...claim('N1CALL'), since: first.serverTime })
+    expect(body.messages.map(({ text }) => text)).to.deep.equal(['before', 'after'])
+    expect(body.serverTime).to.be.above(Date.UTC(2026, 0, 1))
+    const { time: doneAt } = await sidecar.logged('orphans-removed')
+    expect(Date.parse(String(doneAt))).to.be.at.least(target)
+  })
 })

@@ -74,15 +74,15 @@ function expectRefusal({ code, stdout, stderr }: Outcome, why: string): void {
   expect(stderr, why).not.to.match(/^ {4}at |To specify|Did you forget|does not take positional/m)
 }
 
-describe('Every command', () => {
-  it('is found by its script', () => {
+describe('The commands of npm run', () => {
+  it('each script that takes options runs a known program', () => {
     const names = ['start', 'fixtures', 'host', 'example', 'sidecar', 'check', 'chaos', 'fuzz', 'mutate', 'bench']
     expect([...PROGRAMS.keys()]).to.include.members([...names, 'test:stress', 'pack:meshcentral'])
     expect([...PROGRAMS.keys()]).to.include.members(Object.keys(WRONG))
   })
 
   for (const [name, file] of PROGRAMS) {
-    it(`says how it is called with --help, and which option was meant: ${name}`, async () => {
+    it(`npm run ${name} explains its usage, and suggests mistyped options`, async () => {
       const { code, stdout, stderr } = await run(file, ['--help'])
       expect([code, stderr]).to.deep.equal([0, ''])
       expect(stdout).to.match(/^Usage: /)
@@ -95,7 +95,7 @@ describe('Every command', () => {
   }
 
   for (const [name, calls] of Object.entries(WRONG)) {
-    it(`refuses values that it cannot use: ${name}`, async () => {
+    it(`npm run ${name} refuses invalid values with its usage`, async () => {
       for (const args of calls) expectRefusal(await run(PROGRAMS.get(name) ?? '', args), args.join(' '))
     })
   }
@@ -103,7 +103,7 @@ describe('Every command', () => {
 
 describe('A SIGTERM to npm', () => {
   for (const shell of SHELLS)
-    it(`stops the program of the script where the shell is ${shell}`, async function () {
+    it(`SIGTERM to npm stops the script's program if the shell is ${shell}`, async function () {
       if (process.platform === 'win32') this.skip()
       const args = ['run', '--script-shell', shell, 'fixtures']
       const npm = spawn('npm', args, { cwd: ROOT, stdio: 'pipe', detached: true })
@@ -125,7 +125,7 @@ describe('A SIGTERM to npm', () => {
       }
     }).timeout(60_000)
 
-  it("ends with the program's exit code, by the user's own shell", async function () {
+  it("SIGTERM to npm returns the program's exit code with the user's own shell", async function () {
     if (process.platform === 'win32') this.skip()
     const env = { ...process.env, SHELL: '/bin/bash' }
     const npm = spawn('npm', ['run', 'fixtures'], { cwd: ROOT, stdio: 'pipe', detached: true, env })

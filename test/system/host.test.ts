@@ -7,7 +7,7 @@ import { freePort, startHostProcess } from '../support/host-process.ts'
 import { answerFromIdp, CLIENT } from '../support/sign-in-setup.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-describe('the reference host as a process', () => {
+describe('The reference host as a process', () => {
   let idp: Idp
   const folder = temporaryFolder()
   beforeEach(async () => {
@@ -15,7 +15,7 @@ describe('the reference host as a process', () => {
   })
   afterEach(() => idp.close())
 
-  it('signs in with a client secret in a file beside its configuration', async () => {
+  it('the host signs users in with a client secret file beside its configuration', async () => {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}/`
     const client = { client_id: 'mesh', client_secret_file: 'oidc-secret', redirect_uri: `${url}auth-oidc-callback` }
@@ -34,7 +34,7 @@ describe('the reference host as a process', () => {
     expect(JSON.stringify(lines)).to.not.include(CLIENT.client_secret)
   })
 
-  it('logs good, failed and hostile logins by the convention, without a secret', async () => {
+  it('the host logs good, failed and hostile logins as specified, without secrets', async () => {
     const probe = await freePort()
     const url = `http://127.0.0.1:${probe}/`
     const config = folder.path('config.json')

@@ -10,7 +10,7 @@ const SENTENCE =
 const SCRIPTS = ['start', 'host', 'sidecar', 'check', 'fixtures', 'example']
 const COMMANDS = ['sidecar/command.ts', 'plugin/command.ts']
 
-describe('on an older Node.js', () => {
+describe('The commands on an older Node.js', () => {
   const folder = temporaryFolder()
   /** Returns the output of a command that believes to run on Debian 12's Node.js. */
   async function saidBy(args: readonly string[]) {
@@ -27,7 +27,7 @@ describe('on an older Node.js', () => {
 
   // Shows: sidecar C6.7.
   for (const name of SCRIPTS)
-    it(`npm run ${name} says in one sentence which version it needs, and exits with 78`, async () => {
+    it(`npm run ${name} names the Node.js version that it needs, and exits with 78`, async () => {
       const [node, ...args] = String(PACKAGE.scripts[name]).split(' ')
       expect(node).to.equal('node')
       expect(await saidBy(args)).to.deep.equal({ status: 78, stdout: '', stderr: SENTENCE })
@@ -35,11 +35,11 @@ describe('on an older Node.js', () => {
 
   // Shows: sidecar C6.7.
   for (const command of COMMANDS)
-    it(`${command} says in one sentence which version it needs, and exits with 78`, async () => {
+    it(`${command} names the Node.js version that it needs, and exits with 78`, async () => {
       expect(await saidBy(['--import', 'tsx', command])).to.deep.equal({ status: 78, stdout: '', stderr: SENTENCE })
     })
 
-  it('is refused by every command in bin, below the version in engines', () => {
+  it('every command in bin checks for the Node.js version in engines', () => {
     expect(PACKAGE.engines.node).to.equal('>=20.19.0')
     expect(Object.values(PACKAGE.bin)).to.have.members(COMMANDS.map((path) => `dist/${path.replace(/\.ts$/, '.js')}`))
   })

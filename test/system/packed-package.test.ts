@@ -99,7 +99,7 @@ const COMMONJS = FACES.map(({ name, values, types }, index) => {
   return `import all${index} = require('${name}')\nexport type Used${index} = [${used.join(', ')}]`
 }).join('\n')
 
-describe('the package as it is installed', () => {
+describe('The package as installed', () => {
   let tarball: string
   let project: Project
   before(async () => {
@@ -108,7 +108,7 @@ describe('the package as it is installed', () => {
   }).timeout(120_000)
   after(() => project?.remove())
 
-  it('has what its manifest, documents and deploy files name, and no source or test', () => {
+  it('the package has all files that its manifest names, and no sources or tests', () => {
     const named = [
       ...Object.values(PACKAGE.exports).flatMap((target) =>
         typeof target === 'string' ? [target] : [target.types, target.default],
@@ -137,7 +137,7 @@ describe('the package as it is installed', () => {
     expect(built.filter((path) => !/\.(js|js\.map|d\.ts)$/.test(path))).to.have.members(sql)
   })
 
-  it('compiles where it is used, with nodenext and bundler, and where it is required', async () => {
+  it('programs that import or require the package compile (nodenext, bundler)', async () => {
     await project.write('program.ts', `${PROGRAM}\n${IMPORTS}\n`)
     await project.write('program.cts', COMMONJS)
     for (const [resolution, module, program] of [
@@ -155,7 +155,7 @@ describe('the package as it is installed', () => {
     ['import', 'module', `async (name, options) => import(name, options)`],
     ['require', 'commonjs', 'async (name) => ({ ...require(name), default: require(name) })'],
   ] as const)
-    it(`gives its data and every name that it exports, by ${how}`, () => {
+    it(`every export of the package loads by ${how}`, () => {
       const code = `const load = ${load}
         const faces = Promise.all(${JSON.stringify(FACES.map(({ name }) => name))}.map((name) => load(name)))
         const json = { with: { type: 'json' } }
@@ -175,7 +175,7 @@ describe('the package as it is installed', () => {
     }).timeout(60_000)
 
   // Shows: sidecar O1.17.
-  it('brings its commands, which tell their version and explain themselves', () => {
+  it("the package's commands print their version and usage", () => {
     for (const name of Object.keys(PACKAGE.bin)) {
       const version = project.bin(name, '--version')
       expect(version, name).to.include({ ...DONE, stdout: `${PACKAGE.version}\n` })
@@ -188,14 +188,14 @@ describe('the package as it is installed', () => {
     }
   }).timeout(60_000)
 
-  it('checks a configuration of each half', async () => {
+  it("the package's commands check a configuration of each half", async () => {
     await project.write('config.json', JSON.stringify(HOST_CONFIG))
     await project.write('sidecar.json', JSON.stringify({ aprsis: { callsign: 'N0CALL-10' }, database: ':memory:' }))
     expect(project.bin('mesh-companion-check', 'config.json')).to.include(DONE)
     expect(project.bin('mesh-companion-sidecar', '--config', 'sidecar.json', '--check')).to.include(DONE)
   }).timeout(60_000)
 
-  describe('without what only the sidecar needs', () => {
+  describe('The package without optional dependencies', () => {
     // Users who keep messages in a file need no `pg`.
     const needed = Object.keys(PACKAGE.optionalDependencies).filter((name) => name !== 'pg')
     let alone: Project
@@ -205,13 +205,13 @@ describe('the package as it is installed', () => {
     })
     after(() => alone?.remove())
 
-    it('is less than half of the packages, and builds no SQLite', async () => {
+    it('without optional packages, less than half remain, and no SQLite is built', async () => {
       expect(alone.packages.length).to.be.below(project.packages.length / 2)
       expect(alone.packages).not.to.include('sqlite3')
       expect(project.packages).to.include.members(Object.keys(PACKAGE.optionalDependencies))
     })
 
-    it('signs people in, checks configurations, and compiles', async () => {
+    it('without optional packages, the plugin loads, checks configurations and compiles', async () => {
       for (const name of ['plugin', 'meshcentral']) {
         const load = `console.log(typeof (await import('mesh-companion/${name}')))`
         expect(alone.node('--input-type=module', '-e', load), name).to.include({ ...DONE, stdout: 'object\n' })
@@ -224,7 +224,7 @@ describe('the package as it is installed', () => {
       expect([status, stdout]).to.deep.equal([0, ''])
     }).timeout(60_000)
 
-    it('has a sidecar that says in one line what is missing, and what to do', () => {
+    it('without optional packages, the sidecar names those to install in one line', () => {
       const started = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json')
       expect(started).to.include({ status: 1, stderr: '' })
       const lines = started.stdout.trim().split('\n')
@@ -251,7 +251,7 @@ describe('the package as it is installed', () => {
     }).timeout(60_000)
   })
 
-  describe('without the client of PostgreSQL', () => {
+  describe('The package without the PostgreSQL client', () => {
     const SETTINGS = { aprsis: { host: '127.0.0.1', port: 1, callsign: 'N0CALL-10' } }
     let alone: Project
     before(async () => {
@@ -259,7 +259,7 @@ describe('the package as it is installed', () => {
     })
     after(() => alone?.remove())
 
-    it('has a sidecar that keeps messages in a file', () => {
+    it('the sidecar runs on a SQLite file without the pg package', () => {
       const text = JSON.stringify({ ...SETTINGS, listen: { port: 0 }, admin: { port: 0 }, database: 'sidecar.sqlite' })
       const code = `
         import { createLog, settingsFrom, startSidecar } from 'mesh-companion/sidecar'
@@ -271,7 +271,7 @@ describe('the package as it is installed', () => {
       expect(alone.node('--input-type=module', '-e', code)).to.include({ ...DONE, stdout: '200\n' })
     }).timeout(60_000)
 
-    it('has one that says in a line what PostgreSQL takes', async () => {
+    it('the sidecar names the pg package if PostgreSQL needs it', async () => {
       const database = 'postgres://mesh:very-secret@127.0.0.1:1/mesh'
       await alone.write('sidecar.json', JSON.stringify({ ...SETTINGS, database }))
       const started = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json')
@@ -286,7 +286,7 @@ describe('the package as it is installed', () => {
     }).timeout(60_000)
   })
 
-  it('has an entry for its version in the log of changes', async () => {
+  it("the package's version has an entry in the change log", async () => {
     const [newest] = [...(await read('CHANGELOG.md')).matchAll(/^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$/gm)]
     expect(newest?.[1]).to.equal(PACKAGE.version)
   })

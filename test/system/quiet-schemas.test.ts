@@ -19,8 +19,8 @@ const COMPILE_ALL = `
   for (const platform of ['android', 'webpush']) try { register({ platform }) } catch {}
 `
 
-describe('Schemas', () => {
-  it('are loaded and compiled without a word on the console', async () => {
+describe('The JSON Schemas of both halves', () => {
+  it('all schemas are loaded and compiled without console output', async () => {
     const args = ['--import', 'tsx', '--input-type=module', '-e', COMPILE_ALL]
     const output = await promisify(execFile)(process.execPath, args, { cwd: ROOT })
     expect(output).to.include({ stdout: '', stderr: '' })

@@ -46,7 +46,7 @@ const inJson = (schema: unknown): unknown =>
     JSON.stringify(schema, (key, value) => (key === 'format' && value === 'address-range' ? undefined : value)),
   )
 
-describe('the JSON Schemas that the package ships', () => {
+describe('The JSON Schemas that the package ships', () => {
   let project: Project
   let schemas: Readonly<Record<(typeof NAMES)[number], Schema>>
   let fits: Readonly<Record<(typeof NAMES)[number], ValidateFunction>>
@@ -65,20 +65,20 @@ describe('the JSON Schemas that the package ships', () => {
   }).timeout(120_000)
   after(() => project?.remove())
 
-  it('are the very ones that the code checks with', () => {
+  it('shipped schemas equal the ones that the code validates with', () => {
     expect(bare(schemas.oidc)).to.deep.equal(inJson(oidcSchema(PRESETS)))
     expect(bare(schemas.server.definitions?.oidc ?? {})).to.deep.equal(bare(schemas.oidc))
     expect(bare(schemas.sidecar)).to.deep.equal(inJson(SETTINGS_SCHEMA))
   })
 
-  it('explain every member to an editor', () => {
+  it('shipped schemas describe every member, for editors', () => {
     for (const name of NAMES) {
       expect(schemas[name].title, name).to.match(/^mesh-companion: /)
       expect(unexplained(schemas[name]), name).to.deep.equal([])
     }
   })
 
-  it('take every whole configuration of the documents, and the sample for operators', async () => {
+  it("shipped schemas accept every documented configuration and the operators' sample", async () => {
     const texts = readDocuments().flatMap(({ text }) => codeBlocks(text, 'json'))
     const blocks = texts.flatMap((block) => (block.trimStart().startsWith('{') ? [JSON.parse(block)] : []))
     const sample = JSON.parse(await readFile(join(ROOT, 'sidecar/deploy/sidecar.json'), 'utf8'))
@@ -90,7 +90,7 @@ describe('the JSON Schemas that the package ships', () => {
     }
   })
 
-  it('may be named at the top of the file and in an oidc object', async () => {
+  it('a configuration can name its shipped schema in $schema', async () => {
     const $schema = './node_modules/mesh-companion/dist/schemas/server.json'
     const client = { client_id: 'mesh', client_secret: 'secret' }
     const server = (oidc: object) => ({

@@ -8,7 +8,7 @@ import { claim, registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
 import { until } from '../support/until.ts'
 
-describe('the sidecar as a process, and its disk', () => {
+describe('The sidecar as a process, and its disk', () => {
   const sidecars = sidecarProcesses()
   const inFolder = (name: string) => join(sidecars.folder.path, name)
 
@@ -31,7 +31,7 @@ describe('the sidecar as a process, and its disk', () => {
   }
 
   // Shows: sidecar C13.13.
-  it('ends with an error and a remedy if the folder of its database cannot be made', async function () {
+  it('exits with a remedy if the folder of its database cannot be created', async function () {
     if (!existsSync('/proc/self')) {
       console.log('      skipped: this system has no /proc')
       this.skip()
@@ -44,7 +44,7 @@ describe('the sidecar as a process, and its disk', () => {
   })
 
   // Shows: sidecar O1.18.
-  it('is told by the check that its disk has no room for a database', async function () {
+  it('--check reports a disk without space for a database', async function () {
     const config = await sidecars.configure()
     const disk = inFolder('data')
     const onFullDisk = (command: string) =>
@@ -65,7 +65,7 @@ describe('the sidecar as a process, and its disk', () => {
     expect(stdout).to.match(/^database: The disk of the database is full\..*\nrest\n$/m)
   })
 
-  it('the check reports a file system that locks no files, such as a network share', async function () {
+  it('--check reports a file system without locks, such as a network share', async function () {
     const config = await sidecars.configure()
     const LD_PRELOAD = await library(
       this,
@@ -94,7 +94,7 @@ describe('the sidecar as a process, and its disk', () => {
   })
 
   // Shows: sidecar C13.13, P1.17.
-  it('says in one line how to mend it when the library of SQLite was not built', async () => {
+  it('exits with a remedy in one line if the library of SQLite was not built', async () => {
     // State after npm skipped install scripts, or after a change of system or Node version.
     const hiding = inFolder('hide-sqlite.cjs')
     await writeFile(
@@ -116,7 +116,7 @@ describe('the sidecar as a process, and its disk', () => {
   })
 
   // Shows: sidecar C13.14.
-  it('ends by SIGTERM while the disk hangs in a sync', async function () {
+  it('exits on SIGTERM even while the disk hangs in a sync', async function () {
     // While the file `hang` exists, each sync waits longer than any caller waits for the end.
     const LD_PRELOAD = await library(
       this,

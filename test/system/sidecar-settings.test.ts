@@ -5,11 +5,11 @@ import { expect } from 'chai'
 import { registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
 
-describe('the sidecar as a process, and its settings', () => {
+describe('The sidecar as a process, and its settings', () => {
   const sidecars = sidecarProcesses()
 
   // Shows: sidecar C13.11.
-  it("starts among an orchestrator's variables, and warns of those without a setting", async () => {
+  it("starts with an orchestrator's variables, and warns of those without a setting", async () => {
     const foreign = { SIDECAR_SERVICE_HOST: '10.0.0.1', SIDECAR_PORT: 'tcp://10.0.0.1:8080', SIDECAR_LOGLEVEL: 'debug' }
     const file = await sidecars.configure()
     const sidecar = sidecars.start(['--config', file], foreign)
@@ -33,7 +33,7 @@ describe('the sidecar as a process, and its settings', () => {
   })
 
   // Shows: sidecar C13.12.
-  it('says where it listens at the log level silent too, and why it cannot start', async () => {
+  it('log level silent still logs the listen addresses, and the reason of a failure', async () => {
     const log = { level: 'silent' }
     const sidecar = sidecars.start(['--config', await sidecars.configure({ log })])
     const { url, adminUrl } = await sidecar.logged('listening')
@@ -44,7 +44,7 @@ describe('the sidecar as a process, and its settings', () => {
   })
 
   // Shows: sidecar C13.5, C13.7.
-  it('applies call lists on SIGHUP, warns of other changes, and ignores a bad file', async () => {
+  it('applies callsign lists on SIGHUP, warns of other changes, ignores a bad file', async () => {
     const file = await sidecars.configure()
     const sidecar = sidecars.start(['--config', file])
     const register = async (callsign: string) =>
@@ -90,7 +90,7 @@ describe('the sidecar as a process, and its settings', () => {
     expect([count('call-lists-changed'), count('config-needs-restart')]).to.deep.equal([2, 1])
   })
 
-  it('gives each address of a name more time than the round trip of a slow line', async () => {
+  it('tries each address of a host name for 2.5 s, longer than a slow round trip', async () => {
     const telling = join(sidecars.folder.path, 'telling.cjs')
     await writeFile(
       telling,

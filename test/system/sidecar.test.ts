@@ -22,7 +22,7 @@ const MAIN = ['--import', 'tsx', 'sidecar/main.ts']
 /** The command, to its end. */
 const run = (...args: readonly string[]) => spawnSync(process.execPath, [...MAIN, ...args], { encoding: 'utf8' })
 
-describe('the sidecar as a process', () => {
+describe('The sidecar as a process', () => {
   const sidecars = sidecarProcesses()
   let fcm: FcmFixture
   before(async () => {
@@ -76,7 +76,7 @@ describe('the sidecar as a process', () => {
   }
 
   // Shows: sidecar C6.2.
-  it('ends with exit code 0 while a push gateway hangs and a client holds a request', async () => {
+  it('exits with 0 while a push gateway hangs and a client holds a request', async () => {
     fcm.fail('hang', 10)
     const attempts = fcm.attempts
     const sidecar = sidecars.start([
@@ -96,7 +96,7 @@ describe('the sidecar as a process', () => {
   })
 
   // Shows: sidecar C7.16.
-  it('serves while APRS-IS is out of reach, says so on /readyz, and connects later', async () => {
+  it('serves clients while APRS-IS is unreachable, and connects later', async () => {
     sidecars.upstream.refuseLogins = true
     const sidecar = sidecars.start(['--config', await sidecars.configure()])
     const ready = async () => (await fetch(`${await sidecar.adminUrl()}/readyz`)).status
@@ -136,7 +136,7 @@ describe('the sidecar as a process', () => {
   })
 
   // Shows: sidecar O1.21.
-  it('--check --live asks each server, one verdict a line, and exits with 1 if refused', async () => {
+  it('--check --live prints a verdict for each server, and exits with 1 if one refuses', async () => {
     const apns = await startApns()
     try {
       const config = await sidecars.configure({ push: { fcm: fcm.settings, apns: apns.settings } })
@@ -164,7 +164,7 @@ describe('the sidecar as a process', () => {
   })
 
   // Shows: sidecar O1.15.
-  it('backs its database up while it runs, and restores it with --restore when stopped', async () => {
+  it('backs up its database while running, and --restore restores it when stopped', async () => {
     const config = await sidecars.configure({ backup: { folder: 'backups', keep: 2 } })
     const restore = (backup: string) => run('--config', config, '--restore', backup)
     const receive = async (sidecar: SidecarProcess, text: string) => {
@@ -201,7 +201,7 @@ describe('the sidecar as a process', () => {
   })
 
   // Shows: sidecar C1.29.
-  it('ends with exit code 1 and the reason when its port is taken', async () => {
+  it('exits with 1 and the reason if its port is taken', async () => {
     const { port, close } = await onLoopback(createServer())
     try {
       const failed = sidecars.start(['--config', await sidecars.configure({ listen: { port } })])
@@ -217,7 +217,7 @@ describe('the sidecar as a process', () => {
   })
 
   // Shows: sidecar 2.18, C1.22, C10.1.
-  it('takes up a renewed certificate on SIGHUP, with the connections that it has', async () => {
+  it('loads a renewed certificate on SIGHUP, and keeps its connections', async () => {
     const renew = async () => {
       await writeCredentials(sidecars.folder.path, { certFile: 'cert.pem', keyFile: 'key.pem' })
       return new X509Certificate(await readFile(join(sidecars.folder.path, 'cert.pem'))).fingerprint256
@@ -244,7 +244,7 @@ describe('the sidecar as a process', () => {
   })
 
   // Shows: sidecar C6.2, C10.1.
-  it('goes on after SIGHUP without TLS, and ends with exit 0 on SIGTERM and SIGINT', async () => {
+  it('keeps running on SIGHUP without TLS, and exits with 0 on SIGTERM and SIGINT', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const sidecar = sidecars.start(['--config', await sidecars.configure()])
       await sidecar.logged('listening')

@@ -12,8 +12,8 @@ Module._load = function (name, ...rest) {
   return load.call(this, name, ...rest)
 }`)}`
 
-describe("npm start without SQLite's library", () => {
-  it('says in one sentence how to get the library, and ends with exit code 78', () => {
+describe('The demo without the library of SQLite', () => {
+  it("npm start exits with 78 and names the remedy if SQLite's library is missing", () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       ['--import', WITHOUT_LIBRARY, '--import', 'tsx', 'fixtures/start.ts', '--smoke'],

@@ -46,7 +46,7 @@ describe('MeshCentral on Windows, with the plugin', () => {
     return records.filter(({ type, links }) => type === 'ugrp' && links?.[userKey(person)] !== undefined)
   }
 
-  it('runs on Windows and logs a login at a Windows path with Windows line ends', async () => {
+  it('MeshCentral on Windows logs a login to a Windows path with Windows line ends', async () => {
     const person = setup.person()
     const page = await setup.open(await signedIn(setup, person))
     expect(page.user._id).to.equal(userKey(person))
@@ -59,7 +59,7 @@ describe('MeshCentral on Windows, with the plugin', () => {
     expect(setup.server().output()).not.to.match(/plugin.*disabled|error/i)
   })
 
-  it('ends a session, its pages and copies of its cookie with a logout on Windows', async () => {
+  it('a logout on Windows ends the session, its pages and copies of its cookie', async () => {
     const browser = await signedIn(setup, setup.person())
     const page = await setup.open(browser)
     const copy = thiefOf(setup, browser)
@@ -72,7 +72,7 @@ describe('MeshCentral on Windows, with the plugin', () => {
     expect(isLoginPage(await browser.step(`${setup.url}login`))).to.equal(true)
   })
 
-  it('ends the sessions of one person by a back-channel logout on Windows', async () => {
+  it('a back-channel logout on Windows ends all sessions of its user, and no others', async () => {
     const person = setup.person()
     const browsers = [await signedIn(setup, person), await signedIn(setup, person)]
     const page = await setup.open(browsers[0] as (typeof browsers)[0])
@@ -83,7 +83,7 @@ describe('MeshCentral on Windows, with the plugin', () => {
     expect(await isSignedIn(setup, bystander)).to.equal(true)
   })
 
-  it('keeps ended sessions ended and the others signed in over a restart on Windows', async () => {
+  it('ended sessions stay ended and others stay signed in after a restart on Windows', async () => {
     const [person, leaver] = [setup.person(), setup.person()]
     const [browser, backchannelBrowser, stays] = [
       await signedIn(setup, leaver),
@@ -114,7 +114,7 @@ describe('MeshCentral on Windows, with the plugin', () => {
     expect(next.map(({ name }) => name)).to.deep.equal(['Nachtwache Süd'])
   })
 
-  it('reads the secret from a Windows path with a blank, and again after a rotation', async () => {
+  it('reads the secret from a Windows path with a space, and again after a rotation', async () => {
     expect(isApp(await signIn(setup, setup.browser(), setup.person()))).to.equal(true)
     const secret = 'the-next-client-secret-of-the-tests-on-windows'
     await writeSecret(secretFile(), secret)

@@ -15,7 +15,7 @@ const CONFIG = {
   },
 }
 
-describe('the scripts of the package in cmd.exe', () => {
+describe('The scripts of the package in cmd.exe', () => {
   const wine = useWine()
   let project: ProjectCopy
   before(async function () {
@@ -30,7 +30,7 @@ describe('the scripts of the package in cmd.exe', () => {
     await access(join(project.path, 'dist/meshcentral-plugin/meshcompanion.zip'))
   })
 
-  it('checks a configuration as Notepad writes it, at a Windows path with blanks', async () => {
+  it('accepts a configuration saved by Notepad, at a Windows path with spaces', async () => {
     const file = join(project.path, 'my config.json')
     const text = JSON.stringify(CONFIG, null, 2).replaceAll('\n', '\r\n')
     await writeFile(file, `\uFEFF${text}`)
@@ -39,7 +39,7 @@ describe('the scripts of the package in cmd.exe', () => {
     expect(stdout).to.include('https://mesh.example/auth-oidc-callback')
   })
 
-  it('passes the exit code of the program on to cmd.exe', async () => {
+  it('npm run check returns its exit code to cmd.exe', async () => {
     expect((await project.npm('run', 'check', '--', 'Z:\\nothing here.json')).code).to.equal(2)
   })
 })

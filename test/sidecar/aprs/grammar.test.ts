@@ -46,7 +46,7 @@ function read(line: string) {
   return { source, sourceAsReceived, ...(addressee && parseMessage(packet.line, addressee)) }
 }
 
-describe('parsing a line from APRS-IS', () => {
+describe('The parser of lines from APRS-IS', () => {
   it('parses any line as the APRS grammar specifies', () => {
     const choice = (...parts: string[]) => fc.constantFrom(...parts)
     const stations = choice('A', 'n0call-7', 'N0CALL-0', 'B', 'ABCDEF-12')

@@ -32,19 +32,19 @@ describe('The addressee of a message', () => {
     [':!~:hi', '!~'],
   ] as const) {
     // Shows: sidecar C4.30, F1.5, F1.9.
-    it(`is ${to} in "${body}"`, () => {
+    it(`the addressee of "${body}" is ${to}`, () => {
       expect(parse(body)).to.include({ kind: 'message', to })
     })
   }
 
   for (const body of ['', '::hi', ':ABCDEFGHIJ:hi', ':B', '>status', ':B\0:hi', ':Aß:hi']) {
-    it(`makes no message of ${JSON.stringify(body)}`, () => {
+    it(`${JSON.stringify(body)} is not a message`, () => {
       expect(parse(body)).to.equal(undefined)
     })
   }
 })
 
-describe('The number of a message', () => {
+describe('The sequence id of a message', () => {
   for (const [field, text, seqId] of [
     ['text{12', 'text', '12'],
     ['text{12345', 'text', '12345'],
@@ -60,7 +60,7 @@ describe('The number of a message', () => {
     ['text{12 \r \0 ', 'text', '12'],
   ] as const) {
     // Shows: sidecar 17.4, C4.2, C4.5, C4.25, F1.18.
-    it(`is ${JSON.stringify(seqId)} in ${JSON.stringify(field)}`, () => {
+    it(`the sequence id of ${JSON.stringify(field)} is ${JSON.stringify(seqId)}`, () => {
       expect(read(field)).to.deep.equal({ text, seqId })
     })
   }
@@ -85,19 +85,19 @@ describe('The number of a message', () => {
     'text{}1',
   ]) {
     // Shows: sidecar C4.3, C4.4, C4.24, F1.18.
-    it(`is none in ${JSON.stringify(field)}, which is text as a whole`, () => {
+    it(`${JSON.stringify(field)} has no sequence id and is text as a whole`, () => {
       expect(read(field)).to.deep.equal({ text: field, seqId: '' })
     })
   }
 })
 
 describe('The text of a message', () => {
-  it('begins behind the addressee, even one with a brace in it', () => {
+  it('the text of a message begins after the addressee, even if that contains a brace', () => {
     expect(parse(':B{1:x')).to.deep.include({ kind: 'message', to: 'B{1', text: Buffer.from('x'), seqId: '' })
   })
 
   // Shows: sidecar C4.6.
-  it('returns any text to the byte as its sender composed it', () => {
+  it('returns any message text to the byte as its sender composed it', () => {
     const texts = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes))
     const number = fc.stringMatching(/^[AZaz09]{1,5}(?:\}[AZaz09]{0,5})?$/)
     fc.assert(
@@ -111,18 +111,18 @@ describe('The text of a message', () => {
     )
   })
 
-  it('is read as UTF-8, byte order mark included', () => {
+  it('decodes a message text as UTF-8, including a byte order mark', () => {
     expect(textOf(Buffer.from('Grüße 😀'))).to.deep.equal({ text: 'Grüße 😀' })
     expect(textOf(Buffer.from('\ufeffhi'))).to.deep.equal({ text: '\ufeffhi' })
   })
 
-  it('is read as Latin-1 as a whole, with its bytes beside it, where it is not UTF-8', () => {
+  it('decodes a text that is not UTF-8 as Latin-1, and keeps its bytes', () => {
     const bytes = Buffer.concat([Buffer.from('ü '), Buffer.from([0xfc, 0x80])])
     expect(textOf(bytes)).to.deep.equal({ text: 'Ã¼ ü\u0080', textBytes: bytes.toString('base64') })
   })
 
   // Shows: sidecar C4.7.
-  it('can always be turned back into its bytes', () => {
+  it('any message text can be converted back to its bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (octets) => {
         const bytes = Buffer.from(octets)
@@ -143,7 +143,7 @@ describe('An ack or a rejection', () => {
     ['rej12', 'rejection', '12'],
     ['rejAB}CD ', 'rejection', 'AB}CD'],
   ] as const) {
-    it(`is ${JSON.stringify(field)}`, () => {
+    it(`parses ${JSON.stringify(field)} as ack or rejection`, () => {
       expect(parse(`:B        :${field}`)).to.deep.equal({ kind, to: 'B', seqId })
     })
   }
@@ -162,12 +162,12 @@ describe('An ack or a rejection', () => {
     'acké',
     'ack1\x002',
   ]) {
-    it(`takes ${JSON.stringify(field)} as text, not as an ack`, () => {
+    it(`parses ${JSON.stringify(field)} as text, not as an ack`, () => {
       expect(read(field)).to.deep.equal({ text: field, seqId: '' })
     })
   }
 
-  it('never has a number of its own', () => {
+  it('a text like an ack with its own sequence id is a message', () => {
     expect(read('acked{12')).to.deep.equal({ text: 'acked', seqId: '12' })
     expect(read('reject{12')).to.deep.equal({ text: 'reject', seqId: '12' })
   })
@@ -189,7 +189,7 @@ describe('A telemetry definition', () => {
 
   for (const field of ['PARMESAN', 'Units?', 'parm.x', 'see PARM.x', 'UNIT', 'EQNS', 'BITS and pieces']) {
     // Shows: sidecar F1.20.
-    it(`is not "${field}", which is a text`, () => {
+    it(`parses "${field}" as text, not as a telemetry definition`, () => {
       expect(read(field)).to.deep.equal({ text: field, seqId: '' })
     })
   }
@@ -197,13 +197,13 @@ describe('A telemetry definition', () => {
 
 describe('An empty text', () => {
   for (const field of ['', '   ', '\0', ' \r\x1c']) {
-    it(`${JSON.stringify(field)} without a number is no message for the operator`, () => {
+    it(`${JSON.stringify(field)} without a sequence id is not for the operator`, () => {
       expect(parse(`:N0CALL-7 :${field}`)).to.deep.equal({ kind: 'not_for_operator', to: 'N0CALL-7', why: 'empty' })
     })
   }
 
   // Shows: sidecar C4.11.
-  it('with a number is a message, because its sender waits for an ack', () => {
+  it('an empty text with a sequence id is a message, because its sender expects an ack', () => {
     expect(read('{12')).to.deep.equal({ text: '', seqId: '12' })
   })
 })
@@ -211,7 +211,7 @@ describe('An empty text', () => {
 describe('A directed query', () => {
   for (const query of ['?APRSD', '?APRSH', '?APRSM', '?APRSO', '?APRSP', '?APRSS', '?APRST', '?PING?']) {
     // Shows: sidecar F1.20.
-    it(`${query} is not for the operator, numbered or with blanks behind it too`, () => {
+    it(`${query} is not for the operator, even with a sequence id or trailing blanks`, () => {
       for (const field of [query, `${query}   `, `${query}{12`]) {
         expect(parse(`:B        :${field}`)).to.deep.equal({ kind: 'not_for_operator', to: 'B', why: 'query' })
       }
@@ -220,13 +220,13 @@ describe('A directed query', () => {
 
   for (const query of ['?APRSH N0CALL   ', '?APRSHN0CALL', '?APRSHN1CALL-9 ', '?APRSHN0CALL{1']) {
     // Shows: sidecar F1.20.
-    it(`${JSON.stringify(query)} asks for a station that was heard`, () => {
+    it(`parses ${JSON.stringify(query)} as a query for a station that was heard`, () => {
       expect(read(query)).to.equal('not_for_operator')
     })
   }
 
   for (const field of ['?', '?APRS?', '?APRSDay', '?APRSHow', 'what is ?APRSD', '?aprsd']) {
-    it(`takes "${field}" as text, not as a query`, () => {
+    it(`parses "${field}" as text, not as a query`, () => {
       expect(read(field)).to.deep.equal({ text: field, seqId: '' })
     })
   }
@@ -234,19 +234,19 @@ describe('A directed query', () => {
 
 describe('The ack of a message', () => {
   // Shows: sidecar F1.19.
-  it('goes from the addressee to the sender with the number as received', () => {
+  it('an ack goes from addressee to sender with the sequence id as received', () => {
     expect(ackLine({ from: 'A', to: 'B', seqId: '12' })).to.equal('B>APRS,TCPIP*::A        :ack12')
     expect(ackLine({ from: 'ABCDEF-12', to: 'N0CALL-7', seqId: 'AB}CD' })).to.equal(
       'N0CALL-7>APRS,TCPIP*::ABCDEF-12:ackAB}CD',
     )
   })
 
-  it('goes to the call as it was received, for to servers W2AW-0 is not W2AW', () => {
+  it('an ack goes to W2AW-0, as received, because servers distinguish it from W2AW', () => {
     expect(ackLine({ from: 'W2AW-0', to: 'B', seqId: '1' })).to.equal('B>APRS,TCPIP*::W2AW-0   :ack1')
   })
 
   // Shows: sidecar C4.26, F1.19.
-  it('an ack is one line with that very number, for every message that has one', () => {
+  it("an ack is one line with the message's sequence id, for any numbered message", () => {
     const tails = fc.oneof(
       fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 8 }),
       fc.string({ unit: fc.constantFrom('1', 'A', '}', '{', ' ', 'é', '\0', '\x1c', '\x7f'), maxLength: 12 }),

@@ -8,7 +8,7 @@ function parse(line: string) {
 }
 
 describe('A packet line', () => {
-  it('is source, path and body', () => {
+  it('splits a packet line into source, path and body', () => {
     expect(parse('N0CALL-7>APRS,TCPIP*,qAC,SERVER::B        :text:{12')).to.include({
       source: 'N0CALL-7',
       body: ':B        :text:{12',
@@ -16,11 +16,11 @@ describe('A packet line', () => {
     expect(parse('A>APRS:')).to.include({ source: 'A', body: '' })
   })
 
-  it('has its source in upper case and without the SSID 0, as stations are keyed', () => {
+  it('the source of a packet is in upper case, without SSID 0', () => {
     expect(parse('z0call-0>APRS:>status')?.source).to.equal('Z0CALL')
   })
 
-  it('keeps each byte of the body as one character', () => {
+  it("keeps each byte of a packet's body as one character", () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
     const packet = parse(`A>APRS:>${bytes.toString('latin1')}`)
     expect(Buffer.from(packet!.body.slice(1), 'latin1')).to.deep.equal(bytes)
@@ -39,7 +39,7 @@ describe('A packet line', () => {
     'A\r\nB>APRS:body',
     'Ä>APRS:body',
   ]) {
-    it(`is no packet when it is ${JSON.stringify(line)}`, () => {
+    it(`${JSON.stringify(line)} is not a packet`, () => {
       expect(parse(line)).to.equal(undefined)
     })
   }
@@ -47,27 +47,27 @@ describe('A packet line', () => {
 
 describe('A third-party frame', () => {
   // Shows: sidecar 7.1, C4.10, F1.14.
-  it('is sent by the inner source', () => {
+  it('the source of a third-party frame is the inner source', () => {
     expect(parse('GATE>APRS,TCPIP*,qAC,S:}n0call-9>APK004,WIDE1-1,GATE*::B        :hi{1')).to.include({
       source: 'N0CALL-9',
       body: ':B        :hi{1',
     })
   })
 
-  it('may hold another', () => {
+  it('parses a third-party frame within another one', () => {
     expect(parse('G1>APRS:}G2>APRS,TCPIP,G1*:}A>APRS,G2*::B        :hi')).to.include({
       source: 'A',
       body: ':B        :hi',
     })
   })
 
-  it('is no packet when what it holds is none', () => {
+  it('a third-party frame without a packet inside is not a packet', () => {
     expect(parse('G1>APRS:}')).to.equal(undefined)
     expect(parse('G1>APRS:}:B        :hi')).to.equal(undefined)
   })
 
   // Shows: sidecar F1.14.
-  it('is given up beyond 8 levels', () => {
+  it('refuses third-party frames nested over 8 levels deep', () => {
     const nested = (levels: number) => parse(`${'G>APRS:}'.repeat(levels)}A>APRS::B        :hi`)
     expect(nested(8)?.source).to.equal('A')
     expect(nested(9)).to.equal(undefined)

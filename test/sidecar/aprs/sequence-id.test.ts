@@ -11,7 +11,7 @@ describe('A sequence id', () => {
   )
 
   // Shows: sidecar C4.24.
-  it('is 1 to 5 letters and digits, with } and 0 to 5 more in a reply-ack', () => {
+  it('a sequence id has 1 to 5 letters or digits, a reply-ack also } and 0 to 5 more', () => {
     fc.assert(
       fc.property(tails, (tail) => {
         const text = `text{${tail}`
@@ -23,7 +23,7 @@ describe('A sequence id', () => {
     )
   })
 
-  it('is not looked for in front of the text field', () => {
+  it('finds no sequence id before the start of the text field', () => {
     expect(braceOfSequenceId(':B{1:x', 5, 6)).to.equal(-1)
     expect(braceOfSequenceId('{1', 1, 2)).to.equal(-1)
   })
@@ -36,13 +36,13 @@ describe('A sequence id', () => {
     ['}AB', '}AB'],
     ['', ''],
   ] as const) {
-    it(`${JSON.stringify(number)} is the message number of ${JSON.stringify(seqId)}`, () => {
+    it(`the message number of ${JSON.stringify(seqId)} is ${JSON.stringify(number)}`, () => {
       expect(messageNumber(seqId)).to.equal(number)
     })
   }
 })
 
-describe('The content of a line', () => {
+describe('The content of a text field', () => {
   for (const [line, content] of [
     ['hi', 'hi'],
     ['hi  ', 'hi'],
@@ -52,12 +52,12 @@ describe('The content of a line', () => {
     ['hi\xa0', 'hi\xa0'],
     [' \0 ', ''],
   ] as const) {
-    it(`${JSON.stringify(content)} is the content of ${JSON.stringify(line)}`, () => {
+    it(`the content of ${JSON.stringify(line)} is ${JSON.stringify(content)}`, () => {
       expect(line.slice(0, contentEnd(line))).to.equal(content)
     })
   }
 
-  it('does not begin before the field does', () => {
+  it('the content of a blank text field is empty', () => {
     expect(contentEnd('   ', 1)).to.equal(1)
   })
 })

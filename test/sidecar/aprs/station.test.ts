@@ -59,7 +59,7 @@ describe('A station key', () => {
   })
 })
 
-describe('A station name from the air', () => {
+describe('A station name in a packet', () => {
   it('a station name with SSID 0 equals the name without SSID', () => {
     expect(parseStationKey('N0CALL-0')).to.equal('N0CALL')
     expect(parseStationKey('N0CALL-10')).to.equal('N0CALL-10')

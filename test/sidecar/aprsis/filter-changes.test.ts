@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { expect } from 'chai'
 import { CALL, LinkHarness, stationKeys } from './link-harness.ts'
 
-describe('A filter change', () => {
+describe('The filter changes of the link', () => {
   let setup: LinkHarness
 
   beforeEach(async () => {
@@ -14,7 +14,7 @@ describe('A filter change', () => {
   const calls = () => setup.server.clients().map(({ call }) => call)
 
   // Shows: sidecar C1.11, C7.7.
-  it('waits from the first change on and sends one filter for all till then', async () => {
+  it('sends one filter for all changes within the debounce time after the first', async () => {
     await setup.start([])
     const sent = setup.metrics.value('filters_sent')
     for (const [index, key] of ['AA1AA-1', 'BB1BB-1', 'CC1CC-1', 'DD1DD-1'].entries()) {
@@ -29,7 +29,7 @@ describe('A filter change', () => {
   })
 
   // Shows: sidecar 2.14, 11.18, 15.3, C7.7.
-  it('sends nothing when the set of stations is the same', async () => {
+  it('sends no filter if the set of stations has not changed', async () => {
     await setup.start(['AA1AA-1', 'BB1BB-1'])
     const { bytesIn } = setup.server.traffic
     await setup.change(['BB1BB-1', 'AA1AA-1'])
@@ -39,7 +39,7 @@ describe('A filter change', () => {
   })
 
   // Shows: sidecar F1.1.
-  it('changes a filter of 510 bytes in place, but logs in anew for 511', async () => {
+  it('changes a filter line of 510 bytes in place, but logs in again for 511', async () => {
     // With 55 stations of eight characters the line has 504 bytes.
     for (const [last, bytes, logins] of [
       ['A1A-1', 510, 1],
@@ -58,7 +58,7 @@ describe('A filter change', () => {
   })
 
   // Shows: sidecar C7.8, C7.9.
-  it('is not ready until a filter is confirmed; resends and counts it after 10 s', async () => {
+  it('is not ready until the filter is confirmed, and resends the filter after 10 s', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     const filterChange = once(setup.server.events, 'filter')
@@ -73,7 +73,7 @@ describe('A filter change', () => {
   })
 
   for (const habit of ['other_words', 'reordered'] as const) {
-    it(`takes an answer in other words (${habit}) for a confirmation`, async () => {
+    it(`accepts a filter confirmation in another form (${habit})`, async () => {
       await setup.start(['AA1AA-1'], { trackOutgoing: true })
       setup.server.filterHabit = habit
       await setup.change(['BB1BB-1'])
@@ -84,7 +84,7 @@ describe('A filter change', () => {
     })
   }
 
-  it('is not ready while a server says that it refused the filter', async () => {
+  it('is not ready while the server refuses the filter', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     const filterChange = once(setup.server.events, 'filter')
@@ -96,9 +96,9 @@ describe('A filter change', () => {
   })
 
   for (const habit of ['silent', 'fixed_at_login'] as const) {
-    describe(`at a server that answers no #filter (${habit})`, () => {
+    describe(`A server that answers no #filter (${habit})`, () => {
       // Shows: sidecar C7.9.
-      it('is ready after two unanswered lines, and logs in again without a gap', async () => {
+      it('is ready after two unanswered filters, and logs in again without a gap', async () => {
         await setup.start(['AA1AA-1'])
         setup.server.filterHabit = habit
         await setup.change(['AA1AA-1', 'BB1BB-1'])
@@ -113,7 +113,7 @@ describe('A filter change', () => {
         await setup.reaches(['AA1AA-1', 'BB1BB-1'])
       })
 
-      it('counts filters as set when written, warns once, logs in at most once a minute', async () => {
+      it('warns once of unanswered filters, and logs in at most once a minute', async () => {
         await setup.start(['AA1AA-1'])
         setup.server.filterHabit = habit
         await setup.change(['BB1BB-1'])
@@ -140,7 +140,7 @@ describe('A filter change', () => {
     })
   }
 
-  it('trusts the answers of a server again that answered late', async () => {
+  it('trusts filter confirmations of a server again after a late one', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     await setup.change(['BB1BB-1'])
@@ -158,7 +158,7 @@ describe('A filter change', () => {
     await setup.reaches(['DD1DD-1'])
   })
 
-  it('asks for the newest filter when it changed during the login', async () => {
+  it('sends the newest filter if the stations changed during the login', async () => {
     setup.stations = new Set(['AA1AA-1'])
     setup.network.hold()
     setup.connect({ filterDebounceMs: 0 })

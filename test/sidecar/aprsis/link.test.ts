@@ -14,9 +14,9 @@ describe('The link to APRS-IS', () => {
   const status = () => setup.link.status()
   const states = () => status().connections.map(({ state }) => state)
 
-  describe('logging in', () => {
+  describe('The login of the link', () => {
     // Shows: sidecar 2.2.
-    it('logs in verified with the configured call and the filter in the login line', async () => {
+    it('logs in with the configured callsign and the filter in the login line', async () => {
       await setup.start(['AA1AA-1', 'OE1ABC-7'])
       expect(setup.server.clients()[0]).to.include({ call: CALL, verified: true, filter: 'g/AA1AA-1/OE1ABC-7' })
       expect(status()).to.include({ connected: true, verified: true, ready: true, leftOut: 0 })
@@ -27,7 +27,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar F1.16.
-    it('hands over packet lines in order, byte for byte, and no server comments', async () => {
+    it('delivers packet lines in order, byte for byte, without server comments', async () => {
       await setup.start(['BB1BB'])
       const bytes = [0xc3, 0xa4, 0xff, 0x80]
       setup.server.inject(Buffer.from([...Buffer.from('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :'), ...bytes]))
@@ -40,7 +40,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar F1.12.
-    it('stays logged in without stations, with a filter for its own call only', async () => {
+    it('stays logged in without stations, with a filter for its own callsign only', async () => {
       await setup.start([])
       expect(setup.filters()).to.deep.equal([`g/${CALL}`])
       await setup.change(['AA1AA'])
@@ -50,7 +50,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C1.7.
-    it('logs in unverified with passcode -1, says once that it cannot send, and receives', async () => {
+    it('receives with passcode -1, and logs once that it cannot send', async () => {
       await setup.start(['AA1AA'], { passcode: -1 })
       await setup.reaches(['AA1AA'])
       expect(status()).to.include({ connected: true, verified: false })
@@ -60,7 +60,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.14.
-    it('logs an error when a real passcode is not accepted, and goes on receiving', async () => {
+    it('logs an error if the server rejects the passcode, and keeps receiving', async () => {
       setup.server.answerUnverified = true
       await setup.start(['AA1AA'])
       await setup.reaches(['AA1AA'])
@@ -69,7 +69,7 @@ describe('The link to APRS-IS', () => {
       expect(JSON.stringify(setup.logged)).not.to.include(String(passcodeOf(CALL)))
     })
 
-    it('takes an answer without the word verified for an unverified login', async () => {
+    it('a login answer without the word verified means an unverified login', async () => {
       setup.server.terseLogins = true
       setup.server.answerUnverified = true
       await setup.start(['AA1AA'])
@@ -79,7 +79,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.13.
-    it('tries again while logins are refused, and says why in the log', async () => {
+    it('retries while the server refuses the login, and logs the reason', async () => {
       setup.server.refuseLogins = true
       setup.connect()
       await setup.until(() => states()[0] === 'waiting')
@@ -105,7 +105,7 @@ describe('The link to APRS-IS', () => {
     })
   })
 
-  describe('faults', () => {
+  describe('The link when connections fail', () => {
     const downs = () => setup.events('upstream-down')
     /** Drops every login; resolves after `count` of them were reported as ended. */
     async function drop(count: number): Promise<void> {
@@ -135,7 +135,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.11.
-    it('waits longer after each failure, and briefly again after a login', async () => {
+    it('waits longer after each failed login, and briefly again after a successful one', async () => {
       await setup.start([], {}, { random: () => 0.999999 })
       setup.server.refuseLogins = true
       setup.server.dropAll()
@@ -152,8 +152,13 @@ describe('The link to APRS-IS', () => {
     })
 
     for (const [when, unverified, lasted, expected] of [
-      ['briefly after a login that lasted', false, [0, 0, 59_000, 60_000], [2000, 4000, 4000, 2000]],
-      ['longer after each login that should be verified and is not', true, [0, 0, 0, 0], [2000, 4000, 8000, 16_000]],
+      [
+        'only briefly to reconnect after a login of 60 s or more',
+        false,
+        [0, 0, 59_000, 60_000],
+        [2000, 4000, 4000, 2000],
+      ],
+      ['longer to reconnect after each login that is not verified', true, [0, 0, 0, 0], [2000, 4000, 8000, 16_000]],
     ] as const)
       it(`waits ${when}`, async () => {
         setup.server.answerUnverified = unverified
@@ -187,7 +192,7 @@ describe('The link to APRS-IS', () => {
       })
     }
 
-    it('warns at drops 1, 2, 4, 8 and 16 in a row, and anew after a login that lasted', async () => {
+    it('warns at drops 1, 2, 4, 8 and 16 in a row, and again after a login of 60 s', async () => {
       setup.connect()
       const notified = () => downs().filter(({ level }) => level === 'warn')
       for (let drops = 1; drops <= 20; drops++) {
@@ -204,7 +209,7 @@ describe('The link to APRS-IS', () => {
       expect(notified().at(-1)?.drops).to.equal(1)
     })
 
-    it('warns once of the likely cause when another program takes its login a third time', async () => {
+    it('warns of the likely cause when another program takes its login a third time', async () => {
       await setup.start(['AA1AA'])
       const flaps = () => setup.events('upstream-flaps')
       const drops = () => setup.link.status().connections[0]?.recentDrops
@@ -226,7 +231,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.15.
-    it('tells of an outage once, however long it lasts', async () => {
+    it('warns of an outage once, however long it lasts', async () => {
       const { port } = setup.server
       await setup.start([])
       await setup.server.close()
@@ -241,7 +246,7 @@ describe('The link to APRS-IS', () => {
       await setup.ready()
     })
 
-    it('writes a comment line after sending nothing for half an hour, even unverified', async () => {
+    it('sends a comment line after half an hour without sending, even if unverified', async () => {
       await setup.start(['AA1AA'], { passcode: -1 })
       const written = setup.server.clients()[0]?.bytesIn ?? 0
       await setup.clock.advance(30 * 60_000 - 20_000)
@@ -255,7 +260,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.12, F1.16.
-    it('takes a server that says nothing for more than 60 s for dead', async () => {
+    it('drops a server that is silent for more than 60 s', async () => {
       await setup.start([])
       await setup.clock.advance(120_000)
       expect(states()).to.deep.equal(['up'])
@@ -270,7 +275,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar F1.16.
-    it('takes a server that sends a byte a second and never a line for dead, too', async () => {
+    it('drops a server that sends bytes but no complete line for a minute', async () => {
       await setup.server.close()
       await setup.startServer({ chatterMs: 10 * 60_000 })
       await setup.start([])
@@ -284,7 +289,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar F1.4.
-    it('drops lines over 4 KiB and goes on', async () => {
+    it('drops lines over 4 KiB and delivers the next ones', async () => {
       await setup.start(['AA1AA'])
       setup.server.say('x'.repeat(5000))
       await setup.reaches(['AA1AA'])
@@ -293,9 +298,9 @@ describe('The link to APRS-IS', () => {
     })
   })
 
-  describe('sending', () => {
+  describe('The sending of lines', () => {
     // Shows: sidecar F1.4.
-    it('sends nothing that is too long, breaks the line or is a command', async () => {
+    it('refuses to send a line that is too long, has line breaks or is a command', async () => {
       await setup.start([])
       const head = 'N0CALL-10>APRS,TCPIP*:>'
       expect(setup.link.send(head.padEnd(509, 'x'))).to.equal(true)
@@ -307,7 +312,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C4.13.
-    it('sends nothing before the login and after the close', async () => {
+    it('refuses to send lines before the login and after close', async () => {
       setup.connect()
       expect(setup.link.send('N0CALL-10>APRS,TCPIP*:>x')).to.equal(false)
       await setup.ready()
@@ -316,7 +321,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.19.
-    it('refuses lines rather than pile them up when the server does not read', async () => {
+    it('refuses lines instead of queuing them without limit if the server reads none', async () => {
       await setup.start([])
       setup.server.stall()
       let sent = 0
@@ -329,7 +334,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar F1.11.
-    it('sends what comes from a station by the connection that carries it', async () => {
+    it('sends a line of a station over the connection that carries the station', async () => {
       await setup.start(stationKeys(900))
       const carriedBy = (key: string) =>
         setup.server.clients().find(({ filter }) => filter.split('/').includes(key))?.call
@@ -342,7 +347,7 @@ describe('The link to APRS-IS', () => {
     })
   })
 
-  describe('back-pressure', () => {
+  describe('The back-pressure of the link', () => {
     // Shows: sidecar C7.19.
     it('pauses reading above 5,000 unhandled lines, and resumes below half', async () => {
       const held: (() => void)[] = []
@@ -376,7 +381,7 @@ describe('The link to APRS-IS', () => {
       expect(status().paused).to.equal(false)
     })
 
-    it('goes on after the pipeline rejected, and says so', async () => {
+    it('keeps delivering after the receiver rejected lines, and logs the failure', async () => {
       const receive = async (lines: readonly string[]) => {
         setup.take(lines)
         if (setup.lines.length === 1) throw new Error('disk full')
@@ -388,8 +393,8 @@ describe('The link to APRS-IS', () => {
     })
   })
 
-  describe('closing', () => {
-    it('ends every connection, plans nothing more, and may be told twice', async () => {
+  describe('The closing of the link', () => {
+    it('close ends every connection, cancels all timers, and is idempotent', async () => {
       await setup.start(stationKeys(900))
       // An addition to the small connection: an overlap and a tidying are planned, and then another change.
       await setup.change(stationKeys(920, 1))
@@ -407,7 +412,7 @@ describe('The link to APRS-IS', () => {
       expect(states()).to.deep.equal(states().map(() => 'closed'))
     })
 
-    it('closes only once the lines handed over before are settled', async () => {
+    it('close waits until the receiver has processed all delivered lines', async () => {
       let settle = () => {}
       const receive = (lines: readonly string[]) => {
         setup.take(lines)
@@ -428,7 +433,7 @@ describe('The link to APRS-IS', () => {
       expect(order).to.deep.equal(['settled', 'closed'])
     })
 
-    it('hands over no line afterwards', async () => {
+    it('delivers no line after close', async () => {
       await setup.start(['AA1AA'])
       setup.network.hold()
       setup.send(['AA1AA'])

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { CALL, LinkHarness, stationKeys } from './link-harness.ts'
 
-describe('the APRS-IS link with many stations', () => {
+describe('The link to APRS-IS with many stations', () => {
   let setup: LinkHarness
 
   beforeEach(async () => {
@@ -22,7 +22,7 @@ describe('the APRS-IS link with many stations', () => {
     [5000, 6],
   ] as const) {
     // Shows: sidecar C7.1, C7.2, C7.3, C7.4, C7.5.
-    it(`receives the messages of ${count} stations over ${connections} connections`, async () => {
+    it(`receives messages to ${count} stations over ${connections} connections`, async () => {
       await setup.start(stationKeys(count))
       expect(calls()).to.have.length(connections)
       await setup.reaches(setup.stations)
@@ -83,7 +83,7 @@ describe('the APRS-IS link with many stations', () => {
     expect(setup.server.traffic.bytesIn - bytesIn).to.be.below(500)
   })
 
-  it('drops removed stations from large filters after 10 minutes with one login', async () => {
+  it('drops removed stations from large filters after 10 minutes, with one login', async () => {
     await setup.start(stationKeys(900))
     await setup.change(stationKeys(899, 1))
     await setup.clock.advance(595_000)
@@ -96,7 +96,7 @@ describe('the APRS-IS link with many stations', () => {
   })
 
   // Shows: sidecar C1.9.
-  it('stays within maxConnections during changes, and counts stations left out', async () => {
+  it('stays within maxConnections during changes, and counts omitted stations', async () => {
     setup.stations = new Set(stationKeys(1000))
     setup.connect({ maxConnections: 2 })
     let most = 0
@@ -114,7 +114,7 @@ describe('the APRS-IS link with many stations', () => {
   })
 
   // Shows: sidecar F1.6.
-  it('with maxConnections 1, a new connection takes over the callsign of the old one', async () => {
+  it("a new connection takes over the old one's callsign if maxConnections is 1", async () => {
     await setup.start(stationKeys(60), { maxConnections: 1 })
     const texts = setup.send(stationKeys(60))
     await setup.change(stationKeys(61))
@@ -130,7 +130,7 @@ describe('the APRS-IS link with many stations', () => {
   })
 
   // Shows: sidecar C1.8, F1.6.
-  it('never logs in as a registered station, and gives up a callsign that becomes one', async () => {
+  it('never logs in as a registered station, and changes a callsign that becomes one', async () => {
     await setup.start([...stationKeys(900), 'N0CALL-99'])
     expect(calls()).to.have.members([CALL, 'N0CALL-98'])
     await setup.change([...stationKeys(900), 'N0CALL-99', 'N0CALL-98'])

@@ -4,7 +4,7 @@ import { callsignMatcher, createCallsignRules } from '../../../sidecar/messages/
 import { recordedLog } from '../../support/recorded-log.ts'
 import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
-describe('The rules of calls', () => {
+describe('The callsign rules', () => {
   const stores = temporaryStores()
   const { log, shown } = recordedLog('info')
 
@@ -30,7 +30,7 @@ describe('The rules of calls', () => {
     ])
   })
 
-  it('keeps our own callsigns reserved whatever the lists say', async () => {
+  it('keeps login callsigns reserved even if the lists do not contain them', async () => {
     const { rules } = await setUp([])
     rules.setLists({ reserved: ['W1AW'], blockedSenders: ['PEST*'] })
     expect(['N0CALL-99', 'W1AW', 'SMSGTE'].map(rules.isReserved)).to.deep.equal([true, true, false])
@@ -38,7 +38,7 @@ describe('The rules of calls', () => {
     expect(['PEST-1', 'W1AW'].map(rules.isBlocked)).to.deep.equal([true, false])
   })
 
-  it('leave out a station that registered while its call was being reserved', async () => {
+  it('omits a station that registered while its callsign was being reserved', async () => {
     const { rules, store } = await setUp([])
     rules.setLists({ reserved: ['N1CALL'], blockedSenders: [] })
     await register(store, 'N1CALL', 'N2CALL')
@@ -50,9 +50,9 @@ describe('The rules of calls', () => {
   })
 })
 
-describe('A list of calls', () => {
+describe('A list of callsigns', () => {
   // Shows: sidecar C13.6.
-  it('has the calls that are on it, in any letter case, with no SSID as with 0', () => {
+  it('a list matches callsigns in any letter case, and SSID 0 like no SSID', () => {
     const includes = callsignMatcher(['W1AW', 'n0call-7', 'K1ABC-0'])
     for (const call of ['W1AW', 'w1aw', 'W1AW-0', 'N0CALL-7', 'K1ABC']) expect(includes(call), call).to.equal(true)
     for (const call of ['W1AW-1', 'W1AWX', 'N0CALL', 'N0CALL-70', 'K1ABC-1'])
@@ -60,17 +60,17 @@ describe('A list of calls', () => {
   })
 
   // Shows: sidecar C13.6.
-  it('an entry with a final * matches every callsign that begins so', () => {
+  it('an entry with a final * matches every callsign with that prefix', () => {
     const includes = callsignMatcher(['BLN*', 'W1AW-*'])
     for (const call of ['BLN', 'BLN1', 'blnQ', 'BLN1WX', 'W1AW-5']) expect(includes(call), call).to.equal(true)
     for (const call of ['BL', 'ABLN', 'W1AW', 'W1AWX']) expect(includes(call), call).to.equal(false)
   })
 
-  it('has nothing when it is empty', () => {
+  it('an empty list matches no callsign', () => {
     expect(callsignMatcher([])('W1AW')).to.equal(false)
   })
 
-  it('has what one of its entries alone has', () => {
+  it('a list matches exactly the callsigns that one of its entries matches', () => {
     const call = fc.stringMatching(/^[AB][AB1-]{0,4}$/)
     const entry = fc.tuple(call, fc.constantFrom('', '*')).map((parts) => parts.join(''))
     fc.assert(

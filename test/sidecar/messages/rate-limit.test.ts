@@ -2,23 +2,23 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { createRateLimit } from '../../../sidecar/messages/rate-limit.ts'
 
-describe('rate limit', () => {
+describe('The rate limit', () => {
   // Shows: sidecar C1.18.
-  it('lets a client do so much in a window, and again in the next', () => {
+  it('allows a client max requests per window, and again in the next window', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 2 })
     expect([0, 1, 2, 999].map((index) => limit.take('a', index))).to.deep.equal([true, true, false, false])
     expect([1000, 1001, 1002].map((index) => limit.take('a', index))).to.deep.equal([true, true, false])
   })
 
   // Shows: sidecar C3.12.
-  it('counts each client alone', () => {
+  it('counts the requests of each client separately', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 1 })
     expect(limit.take('a', 0)).to.equal(true)
     expect(limit.take('b', 0)).to.equal(true)
     expect(limit.take('a', 1)).to.equal(false)
   })
 
-  it('counts one call as several by its weight', () => {
+  it('counts a request with a weight as that many requests', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 5 })
     expect(limit.take('a', 0, 3)).to.equal(true)
     expect(limit.take('a', 1, 2)).to.equal(true)
@@ -32,7 +32,7 @@ describe('rate limit', () => {
     expect(limit.take('a', 5000)).to.equal(false)
   })
 
-  it('never lets more through between two instants than two windows allow', () => {
+  it("never allows more requests in a window's length than two windows allow", () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat(300), { minLength: 1, maxLength: 200 }),
@@ -51,7 +51,7 @@ describe('rate limit', () => {
     )
   })
 
-  it('remembers a bounded number of clients', () => {
+  it('remembers at most a bounded number of clients', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 1 })
     for (let client = 0; client < 500_000; client++) limit.take(`client ${client}`, 0)
     // Clients before the newest 100,000 were forgotten.
@@ -59,7 +59,7 @@ describe('rate limit', () => {
     expect(limit.take('client 399999', 1)).to.equal(true)
   })
 
-  it('forgets windows that are over', () => {
+  it('forgets expired windows before current ones', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 1 })
     for (let client = 0; client < 49_999; client++) limit.take(`old ${client}`, 0)
     limit.take('young', 900)

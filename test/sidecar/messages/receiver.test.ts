@@ -61,7 +61,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C13.5.
-  it('neither stores nor acknowledges messages of a blocked sender, third-party or not', async () => {
+  it('drops messages of a blocked sender without an ack, even in third-party frames', async () => {
     const { receive, history, counts, sent } = await setUp()
     await receive([
       packet(':B        :hi{1', 'PEST-1'),
@@ -75,7 +75,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C1.7, C4.13, C7.14, F1.13.
-  it('sends no ack without a verified login; later acks are not throttled for it', async () => {
+  it('sends no ack without a verified login, and does not count it towards the limit', async () => {
     const { receive, upstream, counts, sent } = await setUp()
     upstream.verified = false
     for (let i = 0; i < 5; i++) await receive([packet(':B        :hi{12')])
@@ -95,7 +95,7 @@ describe('The receiver', () => {
     expect(counts('acks_sent', 'acks_unsendable')).to.deep.equal([0, 1])
   })
 
-  it('counts an ack as throttled if the station wants acks and the store denies it', async () => {
+  it('counts an ack as throttled if the store denies it', async () => {
     const { receive, counts, sent } = await setUp((original) => async (messages) => original(messages, false))
     await receive([packet(':B        :hi{12'), packet(':C        :hi{12')])
     expect(sent).to.deep.equal([])
@@ -103,14 +103,14 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C8.2.
-  it('stores all messages of a read in one batch, in order', async () => {
+  it('stores all messages of one read in one batch, in order', async () => {
     const { receive, batches, history } = await setUp()
     await receive([packet(':B        :one'), packet('>status'), packet(':C        :two'), packet(':B        :three')])
     expect(batches).to.deep.equal([3])
     expect((await history('B')).map((message) => message.text.toString())).to.deep.equal(['one', 'three'])
   })
 
-  it('does not call the store when a read contains no message', async () => {
+  it('does not call the store for a read without messages', async () => {
     const { receive, batches } = await setUp()
     await receive([packet('>status'), packet(':D        :hi')])
     await receive([])
@@ -133,7 +133,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C4.29.
-  it('acknowledges W2AW-0 by that name, but stores W2AW as the sender', async () => {
+  it('acknowledges W2AW-0 as W2AW-0, but stores W2AW as the sender', async () => {
     const { receive, history, sent } = await setUp()
     await receive([packet(':B        :hi{1', 'W2AW-0'), packet(':B        :hi{2', 'W2AW')])
     expect((await history('B')).map(({ from }) => from)).to.deep.equal(['W2AW', 'W2AW'])
@@ -141,7 +141,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar 17.1, C4.12.
-  it('announces a message only once it is durable', async () => {
+  it('acknowledges a message only once it is stored', async () => {
     const gate = deferred()
     const { receive, sent } = await setUp((original) => async (...call) => {
       const outcomes = await original(...call)
@@ -167,7 +167,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C8.8.
-  it('counts messages as lost and sends no acks while the store fails; then recovers', async () => {
+  it('sends no acks and counts lost messages while the store fails, then recovers', async () => {
     let broken = true
     const { receive, counts, sent } = await setUp((original) => (...call) => {
       return broken ? Promise.reject(new Error('disk full')) : original(...call)
@@ -194,7 +194,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('warns once that messages were not stored before a stop, and logs no error', async () => {
+  it('warns once of messages that arrive after the store closed, without an error', async () => {
     const { receive, store, counts, sent } = await setUp()
     await store.close()
     for (const seqId of [1, 2]) await receive([packet(`:B        :one{${seqId}`)])

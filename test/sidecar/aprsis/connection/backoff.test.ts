@@ -1,19 +1,19 @@
 import { expect } from 'chai'
 import { afterDropMs, backoffMs } from '../../../../sidecar/aprsis/connection/backoff.ts'
 
-describe('The back-off', () => {
-  it('waits at least 1 s and at most a limit that doubles up to 60 s', () => {
+describe('The reconnect delay', () => {
+  it('waits at least 1 s, and at most a limit that doubles up to 60 s', () => {
     const limits = [1, 2, 3, 4, 5, 6, 7, 100, 5000].map((failures) => backoffMs(failures, 1))
     expect(limits).to.deep.equal([2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000, 60_000])
     expect(backoffMs(1, 0)).to.equal(1000)
     expect(backoffMs(100, 0)).to.equal(1000)
   })
 
-  it('spreads the waits over the whole range', () => {
+  it('spreads reconnect delays over the whole range', () => {
     expect(backoffMs(3, 0.5)).to.equal(4500)
   })
 
-  it('waits a few seconds, spread too, after a login that was dropped', () => {
+  it('waits 2 to 4 s after the server dropped a login', () => {
     expect([0, 0.5, 1].map(afterDropMs)).to.deep.equal([2000, 3000, 4000])
   })
 })

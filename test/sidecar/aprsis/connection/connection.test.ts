@@ -133,7 +133,7 @@ describe('A connection to APRS-IS', () => {
     expect(lines).to.have.length(1)
   })
 
-  it('logs once that it avoids a server, even if each try reaches it again', async () => {
+  it('logs once that it avoids a server, even if each retry reaches it again', async () => {
     await openUp({ avoids: () => true })
     expect(server.traffic.logins).to.equal(4)
     expect(shown('event', 'call', 'server', 'moves')).to.deep.equal([
@@ -142,7 +142,7 @@ describe('A connection to APRS-IS', () => {
     ])
   })
 
-  it('can be closed while it waits to reconnect, even twice', async () => {
+  it('close ends a wait to reconnect, and is idempotent', async () => {
     server.refuseLogins = true
     open()
     await inState('waiting')
@@ -163,7 +163,7 @@ describe('A connection to APRS-IS', () => {
     expect(reasons()[0]).to.equal('no connection within 10 s')
   })
 
-  it('does not log in if its callsign may be in use elsewhere once it is connected', async () => {
+  it('does not log in if its callsign is no longer certain once it is connected', async () => {
     let mayLogIn = true
     network.hold()
     open({ mayLogIn: () => mayLogIn })
@@ -174,7 +174,7 @@ describe('A connection to APRS-IS', () => {
     expect(server.traffic.logins).to.equal(0)
   })
 
-  it('closes at once while still connecting', async () => {
+  it('close aborts a connection attempt at once', async () => {
     network.hold()
     open()
     await connection.close()
@@ -198,7 +198,7 @@ describe('A connection to APRS-IS', () => {
     await until(() => lines.length === 1)
   })
 
-  it('requests one filter at a time; only the newest waiting one is sent', async () => {
+  it('requests one filter at a time, and skips all waiting ones but the newest', async () => {
     await openUp()
     const requests: string[] = []
     server.events.on('filter', (_client, { text }) => requests.push(text))
@@ -207,7 +207,7 @@ describe('A connection to APRS-IS', () => {
     expect(requests).to.deep.equal(['g/BB1BB', 'g/DD1DD'])
   })
 
-  it('byte counts continue across reconnects', async () => {
+  it('counts bytes over all connections since the start', async () => {
     await openUp()
     const first = connection.status()
     expect(first.bytesOut).to.equal(server.traffic.bytesIn)
@@ -232,7 +232,7 @@ describe('A connection to APRS-IS', () => {
     await inState('up')
   })
 
-  describe('by TCP', () => {
+  describe('A connection to APRS-IS by TCP', () => {
     const { lookup } = dns
 
     beforeEach(async () => {
@@ -252,7 +252,7 @@ describe('A connection to APRS-IS', () => {
       })
     }
 
-    it('delivers everything that the server sent before leave() over TCP', async () => {
+    it('delivers over TCP everything that the server sent before leave()', async () => {
       await openUp(TCP)
       for (let count = 0; count < 2000; count++) server.inject(`BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :message ${count}`)
       // Written to the kernel by now, and not read: that needs another turn of the event loop.
@@ -263,7 +263,7 @@ describe('A connection to APRS-IS', () => {
       expect(lines).to.have.length(2000)
     })
 
-    it('close() over TCP sends all accepted lines first if the server resumes reading', async () => {
+    it('close() over TCP first sends all accepted lines, if the server reads again', async () => {
       await openUp(TCP)
       server.stall()
       let sent = 0
@@ -298,7 +298,7 @@ describe('A connection to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.16.
-    it('retries if the host name cannot be resolved, with a new lookup at each try', async () => {
+    it('retries with a new lookup if the host name cannot be resolved', async () => {
       let looked = 0
       lookUpBy((match) => {
         looked += 1
@@ -312,7 +312,7 @@ describe('A connection to APRS-IS', () => {
       expect(looked).to.equal(2)
     })
 
-    it('waits for a slow address of the host name before it tries the next address', async () => {
+    it('waits for a slow address of the host name before trying the next', async () => {
       // The kernel drops what goes beyond the backlog, and takes the next packet, a second later.
       const listener = createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 })
       await once(listener, 'listening')

@@ -21,13 +21,13 @@ describe('A probe of APRS-IS', () => {
     return outcome.callsign
   }
 
-  it('logs in with the last of the calls for further connections', async () => {
+  it('a probe logs in with the last of the login callsigns', async () => {
     expect(await callOf('N0CALL-10')).to.equal('N0CALL-16')
     expect(await callOf('N0CALL')).to.equal('N0CALL-16')
     expect(await callOf('N0CALL-16')).to.equal('N0CALL-17')
   })
 
-  it('logs in with the configured call where that is the only one', async () => {
+  it('a probe logs in with the configured callsign if there is no other', async () => {
     expect(await callOf('AB1CDEF-1')).to.equal('AB1CDEF-1')
   })
 })

@@ -18,7 +18,7 @@ function result(plan: Plan, carriers: readonly Carrier[]): ReadonlySet<string>[]
   return [...staying.map(({ id, stations }) => plan.change.get(id) ?? stations), ...plan.open]
 }
 
-describe('The plan of connections', () => {
+describe('The plan of APRS-IS connections', () => {
   // Shows: sidecar C7.6.
   it('opens the fewest connections that carry all stations', () => {
     const counts = [0, 1, 55, 56, 882, 883, 900, 5000].map((count) => {
@@ -30,27 +30,27 @@ describe('The plan of connections', () => {
     expect(counts).to.deep.equal([1, 1, 1, 1, 1, 2, 2, 6])
   })
 
-  it('changes a filter in place while it fits a #filter line', () => {
+  it('changes a filter in place if the new one fits a #filter line', () => {
     const plan = planConnections(new Set(stationKeys(55)), [carrier(1, stationKeys(54))], limits, false)
     expect(plan.change.get(1)?.size).to.equal(55)
     expect(plan).to.deep.include({ open: [], retire: new Set(), tight: true })
   })
 
-  it('replaces the connection when the filter becomes too long for that', () => {
+  it('replaces a connection if its new filter does not fit a #filter line', () => {
     const plan = planConnections(new Set(stationKeys(56)), [carrier(1, stationKeys(55))], limits, false)
     expect(plan.open.map(({ size }) => size)).to.deep.equal([56])
     expect(plan).to.deep.include({ change: new Map(), retire: new Set([1]), tight: true })
   })
 
   // Shows: sidecar C2.6.
-  it('goes back to one connection, changed in place, when few stations are left', () => {
+  it('returns to one connection, changed in place, when few stations remain', () => {
     const carriers = [carrier(2, stationKeys(20, 800)), carrier(1, stationKeys(800))]
     const plan = planConnections(new Set(stationKeys(55)), carriers, limits, false)
     expect(plan.change).to.deep.equal(new Map([[1, new Set(stationKeys(55))]]))
     expect(plan).to.deep.include({ open: [], retire: new Set([2]), tight: true })
   })
 
-  it('gives additions to a small connection beside big ones, and leaves those alone', () => {
+  it('adds new stations to a small connection, and keeps large ones unchanged', () => {
     const big = carrier(1, stationKeys(800))
     const opened = planConnections(new Set(stationKeys(801)), [big], limits, false)
     expect(opened.open).to.deep.equal([new Set(stationKeys(1, 800))])
@@ -61,7 +61,7 @@ describe('The plan of connections', () => {
     expect(changed).to.deep.include({ open: [], retire: new Set(), tight: false })
   })
 
-  it('folds the small connection into the emptiest big one when it is full', () => {
+  it('merges a full small connection into the large one with the most room', () => {
     const carriers = [
       carrier(3, stationKeys(55, 1500)),
       carrier(2, stationKeys(630, 870)),
@@ -72,7 +72,7 @@ describe('The plan of connections', () => {
     expect(plan).to.deep.include({ change: new Map(), retire: new Set([3, 2]), tight: true })
   })
 
-  it('leaves stations that are gone in big filters until it is asked to be compact', () => {
+  it('keeps removed stations in large filters until a compact plan is requested', () => {
     const wanted = new Set(stationKeys(799, 1))
     const lazy = planConnections(wanted, [carrier(1, stationKeys(800))], limits, false)
     expect(lazy).to.deep.include({ change: new Map(), open: [], retire: new Set(), tight: false })
@@ -80,7 +80,7 @@ describe('The plan of connections', () => {
     expect(compact).to.deep.include({ open: [wanted], retire: new Set([1]), tight: true })
   })
 
-  it('replaces a big connection that must go, and leaves the others alone', () => {
+  it('replaces a large connection that must go, and keeps the others unchanged', () => {
     const carriers = [carrier(2, stationKeys(600, 800)), carrier(1, stationKeys(800), true)]
     const plan = planConnections(new Set(stationKeys(1399)), carriers, limits, false)
     expect(plan.open).to.deep.equal([new Set(stationKeys(800))])
@@ -93,7 +93,7 @@ describe('The plan of connections', () => {
     expect(planConnections(new Set(), [carrier(1, [])], limits, false)).to.deep.include({ open: [], retire: new Set() })
   })
 
-  it('leaves newcomers out where there is no room, and says which', () => {
+  it('omits new stations if the filters have no room, and lists them', () => {
     const carriers = [carrier(1, stationKeys(885))]
     const plan = planConnections(new Set(stationKeys(890)), carriers, { ...limits, maxConnections: 1 }, false)
     expect(plan.leftOut.length).to.be.within(1, 10)
@@ -111,7 +111,7 @@ describe('The plan of connections', () => {
   })
 
   // Shows: sidecar C7.6.
-  it('gives every station a connection within all limits, from any earlier state', () => {
+  it('carries every station within all limits, from any earlier state', () => {
     fc.assert(
       fc.property(situation, ({ wanted, carried, trackOutgoing, compact }) => {
         const form = { ...limits, trackOutgoing }
@@ -137,7 +137,7 @@ describe('The plan of connections', () => {
     )
   })
 
-  it('changes nothing when it is carried out and nothing else changed', () => {
+  it('a second plan for unchanged stations changes nothing', () => {
     fc.assert(
       fc.property(stations, fc.boolean(), (wanted, trackOutgoing) => {
         const form = { ...limits, trackOutgoing }

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { isHeard, watchHeard } from '../../../../sidecar/aprsis/filters/readiness.ts'
 
 describe('The readiness of the filters', () => {
-  it('is that each station is in one that is up, or known to have no room', () => {
+  it('ready if every station is in a filter that is up, or known to have no room', () => {
     const wanted = new Set(['A', 'B', 'C'])
     expect(isHeard(wanted, [], [new Set(['A', 'B']), new Set(['C'])])).to.equal(true)
     expect(isHeard(wanted, ['C'], [new Set(['A', 'B'])])).to.equal(true)
@@ -15,7 +15,7 @@ describe('The readiness of the filters', () => {
     expect(isHeard(new Set(), [], [new Set()])).to.equal(true)
   })
 
-  it('readiness follows each change of its inputs', () => {
+  it('readiness follows each change of stations, connections and omitted stations', () => {
     const heard = watchHeard()
     const [first, both, second] = [new Set(['A']), new Set(['A', 'B']), new Set(['B'])]
     expect(heard(both, [], [])).to.equal(false)
@@ -28,7 +28,7 @@ describe('The readiness of the filters', () => {
     expect(heard(second, [], [])).to.equal(false)
   })
 
-  it('looks through the stations once while nothing changes', () => {
+  it('does not check the stations again while nothing has changed', () => {
     const wanted = new Set(['A', 'B'])
     let looks = 0
     wanted[Symbol.iterator] = () => {

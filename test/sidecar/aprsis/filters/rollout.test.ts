@@ -26,32 +26,32 @@ const FULL = [old(['A', 'B']), member(2, ['C'], { retiring: true }), member(3, [
 
 type Situation = readonly [members: readonly Member[], steps: readonly object[], rest?: Partial<Rollout>]
 const RULES: Readonly<Record<string, readonly Situation[]>> = {
-  'opens what waits, as far as there are places': [[[old(['A'], { settled: false })], [OPEN, OPEN], { waiting: 3 }]],
-  'opens nothing, and gives nothing up, while those that take leave hold the places': [
+  'opens waiting connections up to maxConnections': [[[old(['A'], { settled: false })], [OPEN, OPEN], { waiting: 3 }]],
+  'opens and sacrifices no connection while leaving ones count': [
     [[old(['A'])], [], { waiting: 1, maxConnections: 2, leaving: 1 }],
     [[old(['A'])], [OPEN], { waiting: 1, maxConnections: 2 }],
   ],
-  'closes a connection when settled ones carry all that it carries': [
+  'closes a retiring connection if settled ones carry all its stations': [
     [[old(['A', 'B']), member(2, ['A']), member(3, ['B'])], [CLOSE]],
   ],
-  'keeps a connection while what it carries is not settled elsewhere': [
+  'keeps a retiring connection until settled ones carry all its stations': [
     [[old(['A', 'B']), member(2, ['A', 'B'], { settled: false })], []],
     [[old(['A', 'B']), member(2, ['A'])], []],
   ],
-  'does not keep a connection for the sake of a station that is gone, nor one that is down': [
+  'closes a retiring connection that is down or carries only removed stations': [
     [[old(['GONE'])], [CLOSE]],
     [[old(['A'], { up: false, settled: false })], [CLOSE]],
   ],
-  'closes one of two retiring connections that carry the same, not both': [
+  'closes only one of two retiring connections with the same stations': [
     [[old(['A']), member(2, ['A'], { retiring: true })], [CLOSE]],
   ],
-  'changes a filter at once when it loses nothing, else when what it loses is settled elsewhere': [
+  'changes a filter only once settled connections carry the stations it drops': [
     [[member(1, ['B'], { next: NEXT })], [CHANGE]],
     [[LOSES], []],
     [[LOSES, member(2, ['A'], { settled: false })], []],
     [[LOSES, member(2, ['A'])], [CHANGE]],
   ],
-  'gives up the connection that carries the fewest alone when nothing else makes room': [
+  'sacrifices the connection with the fewest stations of its own to make room': [
     [FULL, [{ kind: 'sacrifice', id: 2, stations: 1 }], { waiting: 1, wanted: new Set(['A', 'B', 'C', 'D']) }],
     [
       FULL.map((each) => (each.id === 3 ? { ...each, settled: false } : each)),
@@ -65,13 +65,13 @@ function nextSteps(members: readonly Member[], rest: Partial<Rollout> = {}) {
   return stepsOf({ members, waiting: 0, wanted: new Set(['A', 'B']), maxConnections: 3, leaving: 0, ...rest })
 }
 
-describe('The rollout of a plan', () => {
+describe('The rollout of a connection plan', () => {
   for (const [name, situations] of Object.entries(RULES))
     it(name, () => {
       for (const [members, steps, rest] of situations) expect(nextSteps(members, rest)).to.deep.equal(steps)
     })
 
-  it('does not let two filters rely on each other while both change', () => {
+  it('changes only one of two filters that each drop a station of the other', () => {
     const steps = nextSteps([
       member(1, ['A', 'B'], { next: new Set(['A']) }),
       member(2, ['A', 'B'], { next: new Set(['B']) }),
@@ -80,7 +80,7 @@ describe('The rollout of a plan', () => {
   })
 
   // Shows: sidecar C7.10.
-  it('leaves no registered station unheard, and completes any sequence of plans', () => {
+  it('keeps every registered station in a filter through any sequence of plans', () => {
     const keys = fc.subarray(['A', 'B', 'C', 'D', 'E', 'F'])
     // Any plan that has a place for each station: the rollout must not rely on the planner.
     const action = fc.oneof(

@@ -66,8 +66,8 @@ describe('Several instances at APRS-IS', () => {
   const listening = () => [...instances.values()].filter((item) => slotOf(item) !== null)
   const callsOf = (item: LinkHarness | undefined) => item?.link.status().connections.map(({ callsign }) => callsign)
 
-  describe('who listens', () => {
-    it('as many instances listen as wanted, the first with the configured call', async () => {
+  describe('The election of listeners', () => {
+    it('as many instances listen as wanted, the first with the configured callsign', async () => {
       const [a, b, c] = await startThree()
       expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
       expect([a, b, c].map(callsOf)).to.deep.equal([[CALL], ['N0CALL-99'], []])
@@ -77,7 +77,7 @@ describe('Several instances at APRS-IS', () => {
       expect(server.traffic).to.include({ logins: 1 + 4, replaced: 0 })
     })
 
-    it('is settled among instances that start at the same moment', async () => {
+    it('instances that start at the same moment elect exactly two listeners', async () => {
       const all = ['a', 'b', 'c', 'd'].map((name) => start(name))
       await clock.advance(3000)
       expect(all.map(slotOf).toSorted()).to.deep.equal([0, 1, null, null])
@@ -85,7 +85,7 @@ describe('Several instances at APRS-IS', () => {
       expect(server.traffic.replaced).to.equal(0)
     })
 
-    it('is known to each of them', async () => {
+    it('each instance knows all listeners, with their servers and callsigns', async () => {
       const [a, , c] = await startThree()
       await clock.advance(2000)
       expect(c?.link.status().listeners).to.deep.equal({ held: 2, wanted: 2 })
@@ -96,7 +96,7 @@ describe('Several instances at APRS-IS', () => {
       expect(a?.link.status().others.map(({ instance }) => instance)).to.deep.equal(['b'])
     })
 
-    it('is never an instance with aprsis.listen false, and no more are wanted than may', async () => {
+    it('an instance with aprsis.listen false never listens, nor counts as wanted', async () => {
       const deaf = start('deaf', { listen: false })
       const second = await ready('other')
       await clock.advance(2000)
@@ -107,7 +107,7 @@ describe('Several instances at APRS-IS', () => {
       expect(deaf.link.status()).to.deep.include({ listener: null, listeners: { held: 0, wanted: 1 } })
     })
 
-    it('is one where the callsign leaves room for one call only', async () => {
+    it('only one instance listens if the callsign has room for only one login', async () => {
       const [a, b] = ['a', 'b'].map((name) => start(name, { callsign: 'N0CALLS', passcode: -1 }))
       await clock.advance(10_000)
       expect([a, b].map(slotOf)).to.deep.equal([0, null])
@@ -115,8 +115,8 @@ describe('Several instances at APRS-IS', () => {
     })
   })
 
-  describe('a listener that is gone', () => {
-    it('replaces a dead listener within 7 s while the other one hears everything', async () => {
+  describe('The replacement of a listener', () => {
+    it('a standby replaces a dead listener within 7 s; the other one misses nothing', async () => {
       const [, b, c] = await startThree()
       await kill('a')
       const texts = b?.send(stations) ?? []
@@ -130,7 +130,7 @@ describe('Several instances at APRS-IS', () => {
       expect(server.traffic.replaced).to.equal(0)
     })
 
-    it('has a successor within a second when it ended in order', async () => {
+    it('a standby replaces a closed listener within a second', async () => {
       const [a, , c] = await startThree()
       await a?.link.close()
       await clock.advance(1000)
@@ -140,7 +140,7 @@ describe('Several instances at APRS-IS', () => {
     })
   })
 
-  describe('a listener that does not reach APRS-IS', () => {
+  describe('A listener that cannot reach APRS-IS', () => {
     let lost: boolean
     let way: Duplex
 
@@ -183,8 +183,8 @@ describe('Several instances at APRS-IS', () => {
     })
   })
 
-  describe('while the store is away', () => {
-    it('keep listening through a store outage, and hold slots even if back last', async () => {
+  describe('The listeners while the store is unreachable', () => {
+    it('listeners stay logged in during a store outage, even if they return last', async () => {
       const [a, b, c] = await startThree()
       const logins = server.traffic.logins
       for (const name of ['a', 'b', 'c']) leases.unreachableBy.add(name)
@@ -201,7 +201,7 @@ describe('Several instances at APRS-IS', () => {
       expect(a?.events('leases-renewed')).to.have.length(1)
     })
 
-    it('start no login while leases may have lapsed, and log in once the store is back', async () => {
+    it('no listener logs in while its lease may have expired, until the store is back', async () => {
       const [a, b] = await startThree()
       for (const name of ['a', 'b', 'c']) leases.unreachableBy.add(name)
       await clock.advance(5000)
@@ -217,7 +217,7 @@ describe('Several instances at APRS-IS', () => {
       expect(server.traffic.replaced).to.equal(0)
     })
 
-    it('start no login after the machine slept past its lease, until the store is back', async () => {
+    it('an instance that slept past its lease logs in only once the store is back', async () => {
       const a = await ready('a')
       const { logins } = server.traffic
       leases.unreachableBy.add('a')
@@ -231,7 +231,7 @@ describe('Several instances at APRS-IS', () => {
       await a.ready()
     })
 
-    it('one that alone cannot reach it gives way for good when its call is taken', async () => {
+    it('a listener cut off from the store yields for good when its callsign is taken', async () => {
       const [a, , c] = await startThree()
       leases.unreachableBy.add('a')
       await clock.advance(8000)
@@ -247,8 +247,8 @@ describe('Several instances at APRS-IS', () => {
     })
   })
 
-  describe('many connections each', () => {
-    it('never logs in twice with one callsign, whatever is registered or dies', async () => {
+  describe('Listeners with many connections', () => {
+    it('no callsign is ever logged in twice, whatever is registered or dies', async () => {
       stations = stationKeys(2700)
       const [a, b, c] = ['a', 'b', 'c'].map((name) => start(name, { maxConnections: 40 }))
       await clock.advance(2000)
@@ -273,7 +273,7 @@ describe('Several instances at APRS-IS', () => {
       for (const one of [a, b, c]) expect(one?.events('upstream-no-call')).to.deep.equal([])
     }).timeout(60_000)
 
-    it('give back the calls of connections that ended', async () => {
+    it('a listener releases the callsigns of connections that ended', async () => {
       stations = stationKeys(900)
       const a = await ready('a')
       await a.change(stationKeys(30))
@@ -283,7 +283,7 @@ describe('Several instances at APRS-IS', () => {
       expect(Object.keys(leases.holders()).filter((name) => name.startsWith('call/'))).to.have.length(1)
     })
 
-    it('take another call where a lapsed one was lost, but keep the configured one', async () => {
+    it('a listener replaces a lost callsign, but keeps the configured one', async () => {
       stations = stationKeys(900)
       const a = await ready('a')
       const b = await ready('b')
@@ -302,7 +302,7 @@ describe('Several instances at APRS-IS', () => {
       await a.reaches(stations)
     })
 
-    it('divide the calls equally among listeners, and report stations beyond them', async () => {
+    it('listeners share the callsigns equally, and report stations beyond them', async () => {
       stations = stationKeys(9200)
       const a = start('a', { listeners: 4, maxConnections: 99, trackOutgoing: true })
       await a.until(() => a.link.status().leftOut > 0 && a.link.ready())
@@ -314,7 +314,7 @@ describe('Several instances at APRS-IS', () => {
     })
   })
 
-  describe('on several servers', () => {
+  describe('Listeners on several servers', () => {
     let another: AprsIsServer
 
     beforeEach(async () => {
@@ -334,7 +334,7 @@ describe('Several instances at APRS-IS', () => {
     const serversOf = (first: LinkHarness | undefined) =>
       first?.link.status().connections.map((connection) => connection.server)
 
-    it('a listener leaves the server that the other one is on', async () => {
+    it('a listener leaves a server that another listener already uses', async () => {
       const front = rotating(server, server, server, another)
       const a = await ready('a', {}, front)
       await clock.advance(1000)
@@ -344,7 +344,7 @@ describe('Several instances at APRS-IS', () => {
       await b.reaches([])
     })
 
-    it('the later one leaves where both came at once', async () => {
+    it('the later of two listeners that start on one server leaves it', async () => {
       const front = rotating(server, server, another)
       const [a, b] = ['a', 'b'].map((name) => start(name, {}, front))
       await a?.ready()

@@ -15,8 +15,8 @@ function callsInTurn(configured: string): ReadonlySet<string> {
   return takenName
 }
 
-describe('The call of a further connection', () => {
-  it('is the configured one while that is free', () => {
+describe('The login callsign of a further connection', () => {
+  it('uses the configured callsign while it is free', () => {
     expect(freeLoginCallsign('N0CALL-10', new Set(), new Set())).to.equal('N0CALL-10')
   })
 
@@ -27,21 +27,21 @@ describe('The call of a further connection', () => {
     expect(freeLoginCallsign('N0CALL-10', new Set(['N0CALL-10']), new Set())).to.equal('N0CALL-99')
   })
 
-  it('does not exist when all are taken, or the base call leaves no room for one', () => {
+  it('finds no login callsign if all are taken, or if the callsign is too long', () => {
     const all = new Set(Array.from({ length: 100 }, (_, ssid) => `N0CALL-${ssid}`))
     expect(freeLoginCallsign('N0CALL-10', all, new Set())).to.equal(undefined)
     expect(freeLoginCallsign('N0CALLS', new Set(['N0CALLS']), new Set())).to.equal(undefined)
   })
 
   // Shows: sidecar C13.1.
-  it('is one of those that no station may have', () => {
+  it('every login callsign is reserved, so that no station can register it', () => {
     for (const configured of ['N0CALL', 'N0CALL-10', 'N0CALL-99', 'A1A'])
       expect(new Set(loginCallsigns(configured))).to.deep.equal(callsInTurn(configured))
     expect(loginCallsigns('N0CALL-10')).to.include.members(['N0CALL-10', 'N0CALL-16', 'N0CALL-99'])
     expect(loginCallsigns('N0CALL-10')).to.not.include.members(['N0CALL', 'N0CALL-9', 'N0CALL-15'])
   })
 
-  it('exists as often as is said', () => {
+  it('there are at least as many login callsigns as loginCallsignCount says', () => {
     for (const configured of ['N0CALL', 'N0CALL-10', 'A1A', 'N0CALLS', 'N0CALLS-1', 'N0CALL-99']) {
       const calls = callsInTurn(configured)
       for (const call of calls) expect(call.length).to.be.at.most(9)

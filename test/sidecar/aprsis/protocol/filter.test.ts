@@ -19,7 +19,7 @@ import { stationKeys } from '../link-harness.ts'
 const narrow = { trackOutgoing: false }
 const tracking = { trackOutgoing: true }
 
-describe('The filter', () => {
+describe('The APRS-IS filter', () => {
   // Shows: sidecar 15.1.
   it('the filter lists the stations in alphabetical order', () => {
     expect(filterText(new Set(['OE1ABC-7', 'AA1AA-1']), 'N0CALL', narrow)).to.equal('g/AA1AA-1/OE1ABC-7')

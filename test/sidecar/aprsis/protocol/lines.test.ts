@@ -16,7 +16,7 @@ describe('The line splitter', () => {
     expect(splitter()('\xc3\xff\x80 a\rb\r\n')).to.deep.equal(['\xc3\xff\x80 a\rb'])
   })
 
-  it('takes a line of the full length, ended by CRLF and cut anywhere', () => {
+  it('accepts a line of the maximum length, split anywhere', () => {
     const line = 'x'.repeat(MAX_LINE_BYTES)
     expect(splitter()(`${line}\r\n`)).to.deep.equal([line])
     const split = splitter()
@@ -26,7 +26,7 @@ describe('The line splitter', () => {
   })
 
   // Shows: sidecar C7.18.
-  it('drops a longer line up to its end, counts it once and goes on with the next', () => {
+  it('drops a longer line, counts it once and continues with the next line', () => {
     const split = splitter()
     expect(split(`before\n${'x'.repeat(MAX_LINE_BYTES + 1)}\nafter\n`)).to.deep.equal(['before', 'after'])
     expect(tooLong).to.equal(1)
@@ -36,7 +36,7 @@ describe('The line splitter', () => {
   })
 
   // Shows: sidecar C7.18.
-  it('does not keep an endless line', () => {
+  it('does not buffer an endless line in memory', () => {
     const split = lineSplitter(MAX_LINE_BYTES, () => {})
     const chunk = Buffer.alloc(1024 * 1024, 'x')
     const usageBefore = process.memoryUsage().arrayBuffers
@@ -46,7 +46,7 @@ describe('The line splitter', () => {
     expect(process.memoryUsage().arrayBuffers - usageBefore).to.be.lessThan(60 * 1024 * 1024)
   })
 
-  it('finds the same lines however the stream is cut', () => {
+  it('finds the same lines wherever the stream is split', () => {
     const max = 8
     const stream = fc.array(fc.oneof(fc.constantFrom('\n', '\r\n', '\r'), fc.string({ maxLength: 12 })), {
       maxLength: 30,
