@@ -14,7 +14,7 @@ const { signIn: oidcSignIn } = session('h')
 /** MeshCentral's reaction to a request. */
 type Route = (req: MeshRequest, work: Work | undefined) => void
 
-describe('the guard of sessions', () => {
+describe("the guard of MeshCentral's sessions", () => {
   /** The sessions of the last request that were not known to be valid. */
   let uncertain: Members[] = []
   /**
@@ -71,7 +71,7 @@ describe('the guard of sessions', () => {
       Reflect.set(req, 'session', { ...req.session, ...session })
     }
 
-  it('passes sessions that are not of single sign-on', async () => {
+  it('leaves sessions of accounts without single sign-on unchanged', async () => {
     for (const userid of ['user//admin', 'user//~saml:1', 'user//~', 'user/elsewhere/~oidc:1']) {
       const session = { userid, x: 'x', loginToken: '~t:1', passport: {} }
       expect(await answer(session)).to.deep.equal({ status: 200, session, failures: [] })
@@ -80,7 +80,7 @@ describe('the guard of sessions', () => {
     expect(await answer(null)).to.deep.equal({ status: 200, session: null, failures: [] })
   })
 
-  it('signs out a single sign-on user if the session has no known login', async () => {
+  it('signs out a single sign-on user whose session has no login of the plugin', async () => {
     const { session: startedSession } = await answer({}, begins({ userid: USER, x: 'x' }))
     for (const session of [
       { userid: USER, x: 'x' },
@@ -97,7 +97,7 @@ describe('the guard of sessions', () => {
     }
   })
 
-  it('keeps a session that MeshCentral begins behind the guard', async () => {
+  it('keeps a session that MeshCentral itself begins during a request', async () => {
     for (const members of [{ x: 'x' }, { x: 'x', loginToken: '~t:1', ip: '1.2.3.4' }, {}]) {
       const { session } = await answer({ theme: 'dark' }, begins({ userid: USER, ...members }))
       expect(session).to.include({ userid: USER, theme: 'dark', ...members })
@@ -105,7 +105,7 @@ describe('the guard of sessions', () => {
     }
   })
 
-  it('passes a known valid session at once, and looks up any other', async () => {
+  it('passes a session in memory if it is valid, and checks any other', async () => {
     const session = { userid: USER, x: 'x', oidcSignIn }
     const answerIf = (counts: boolean, current: unknown) =>
       answer(session, undefined, undefined, { counts: () => counts, current: async () => current })
@@ -131,7 +131,7 @@ describe('the guard of sessions', () => {
     expect((await answerSignedIn(() => undefined)).session).not.to.have.property('oidcApart')
   })
 
-  it("keeps a session begun by a login cookie as long as the cookie's session lasts", async () => {
+  it("a session begun by a login cookie belongs to the cookie's own session", async () => {
     const owner = { kind: 'session', keys: ['k'], startedAt: 1 } as const
     const { session } = await answer({}, (req, work) => {
       work?.brought.set(USER, owner)

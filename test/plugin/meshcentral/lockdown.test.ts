@@ -4,7 +4,7 @@ import request from 'supertest'
 import { Lockdown } from '../../../plugin/meshcentral/lockdown.ts'
 import type { MeshCookie } from '../../../plugin/meshcentral/server.ts'
 
-describe('without the guard at work', () => {
+describe('the lockdown of single sign-on accounts', () => {
   const unseal = (sealed: unknown): MeshCookie | null =>
     typeof sealed === 'string' ? { userid: sealed, x: 'x' } : (sealed as MeshCookie | null)
 
@@ -55,7 +55,7 @@ describe('without the guard at work', () => {
     expect(dropped).to.deep.equal(['user//~oidc:1'])
   })
 
-  it('admits all other accounts', async () => {
+  it('admits all accounts without single sign-on', async () => {
     const { dropped, sessionLeft, decode } = open()
     for (const user of ['user//admin', 'user//~saml:1', 'user//x~oidc:1']) {
       expect(await sessionLeft(user)).to.deep.equal({ userid: user, x: 'x' })
@@ -66,7 +66,7 @@ describe('without the guard at work', () => {
     expect(dropped).to.deep.equal([])
   })
 
-  it('admits single sign-on accounts in domains that a guard protects', async () => {
+  it('admits single sign-on accounts in domains whose guard works', async () => {
     const { door, sealing, sessionLeft, decode } = open()
     door.liftFor(new Set(['']), sealing)
     expect(await sessionLeft('user//~oidc:1')).to.deep.equal({ userid: 'user//~oidc:1', x: 'x' })
@@ -75,7 +75,7 @@ describe('without the guard at work', () => {
     expect(decode('user/other/~oidc:1')).to.equal(null)
   })
 
-  it('shuts again at the first request that lacks what the guard needs', async () => {
+  it('locks down again at the first request that lacks what the guard needs', async () => {
     const { door, missing, note, sealing, sessionLeft } = open()
     door.liftFor(new Set(['']), sealing)
     note({ clientIp: 1 })
@@ -84,7 +84,7 @@ describe('without the guard at work', () => {
     expect(door.isLifted()).to.equal(false)
   })
 
-  it('refuses a session cookie that the server does not decode, but no other cookie', async () => {
+  it('refuses a single sign-on session cookie that MeshCentral did not decode', async () => {
     const { app, note } = open()
     note({ session: undefined })
     const xid = (userid: string) => `a=b; xid=${Buffer.from(JSON.stringify({ userid })).toString('base64')}; c=d`

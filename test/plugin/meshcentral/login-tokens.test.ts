@@ -27,12 +27,12 @@ describe('login tokens of MeshCentral', () => {
   const open = (days: number | null = null, db: MeshDatabase = databaseOf(records)) =>
     new MeshLoginTokens({ db, clock, days, endDirectLogins: async (user) => void ended.push(user) })
 
-  it('login tokens work without limit by default, even without a recorded login', async () => {
+  it('by default, login tokens work without time limit and without a recorded login', async () => {
     expect(await open().verdictOn(USER)).to.deep.equal({ works: true, until: Number.POSITIVE_INFINITY })
   })
 
   // Shows: plugin 6.11.
-  it('login tokens stay suspended on all servers, over restarts, until a login', async () => {
+  it('login tokens stay suspended on all servers and after restarts until a login', async () => {
     const [first, second] = [open(), open()]
     await first.confirm(...BOB, 'login')
     await first.suspend(...BOB)
@@ -60,7 +60,7 @@ describe('login tokens of MeshCentral', () => {
     expect(await tokens.verdictOn(USER)).to.deep.equal({ works: false, reason: 'too_old' })
   })
 
-  it('records a renewal at most once an hour', async () => {
+  it('writes a renewal to the database at most once an hour', async () => {
     const tokens = open()
     let writes = 0
     const db = databaseOf(records)
@@ -78,7 +78,7 @@ describe('login tokens of MeshCentral', () => {
   })
 
   // Shows: plugin 6.11.
-  it('login tokens fail with the database; an unwritten suspension counts locally', async () => {
+  it('login tokens stop if the database fails, even if a suspension was not written', async () => {
     const db = databaseOf(records)
     const failing: MeshDatabase = {
       ...db,
@@ -92,7 +92,7 @@ describe('login tokens of MeshCentral', () => {
     expect(await tokens.verdictOn(USER)).to.deep.equal({ works: false, reason: 'suspended' })
   })
 
-  describe('at MeshCentral’s authenticate', () => {
+  describe('a login token at MeshCentral’s authenticate', () => {
     const domains = new Set([''])
     const work = followWork(databaseOf())
     const socketOf = (closed: string[]) =>
@@ -124,7 +124,7 @@ describe('login tokens of MeshCentral', () => {
       return { result, current, lines, openSessions }
     }
 
-    it('login tokens pass, and what they open has the key that a refusal revokes', async () => {
+    it('a connection by login token has a key that a refusal of the user revokes', async () => {
       const closed: string[] = []
       const { result, current, openSessions } = await answer(USER, { socket: socketOf(closed) })
       expect(result).to.deep.equal([null, USER])
@@ -137,7 +137,7 @@ describe('login tokens of MeshCentral', () => {
       expect(closed).to.deep.equal(['closed'])
     })
 
-    it('login tokens are refused once suspended, with one log line an hour', async () => {
+    it('suspended login tokens are refused, with one log line an hour', async () => {
       await open().suspend(...BOB)
       const { result, lines, current } = await answer(USER)
       expect([String(result[0]), current.brought.size]).to.deep.equal(['Error: login token refused', 0])
@@ -152,7 +152,7 @@ describe('login tokens of MeshCentral', () => {
     })
 
     // Shows: plugin 6.11.
-    it('login tokens are refused on an unknown path, and left alone for other accounts', async () => {
+    it('login tokens are refused at an unknown path, except those of other accounts', async () => {
       expect(String((await answer(USER, { isUnknown: true })).result[0])).to.equal('Error: login token refused')
       for (const user of ['user//bob', 'user/customer/~oidc:bob']) {
         expect((await answer(user, { isUnknown: true })).result).to.deep.equal([null, user])
@@ -160,7 +160,7 @@ describe('login tokens of MeshCentral', () => {
     })
 
     // Shows: plugin 6.11.
-    it('login tokens close their socket when their days are over', async () => {
+    it('a connection by login token closes when loginTokenDays are over', async () => {
       const closed: string[] = []
       await open(1).confirm(...BOB, 'login')
       await answer(USER, { days: 1, socket: socketOf(closed) })

@@ -4,7 +4,7 @@ import type { MeshDatabase } from '../../../plugin/meshcentral/server.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { databaseOf } from './stand-in.ts'
 
-describe('writes of one record of MeshCentral', () => {
+describe('writes of one MeshCentral record', () => {
   /** Writes that the database has received. The test answers each of them. */
   let writes: { readonly content: unknown; readonly answer: (error?: unknown) => void }[]
   let db: MeshDatabase
@@ -29,7 +29,7 @@ describe('writes of one record of MeshCentral', () => {
   const writtenContents = () =>
     writes.map(({ content }) => (typeof content === 'string' ? content : Reflect.get(content as object, 'state')))
 
-  it('writes reach the database one at a time, only the newest of those waiting', async () => {
+  it('writes of a record run one at a time; of those waiting, only the newest runs', async () => {
     for (const state of [1, 2, 3]) set('user//~oidc:1', state)
     set('ugrp//one', 4)
     expect(writtenContents()).to.deep.equal([1, 4])
@@ -45,7 +45,7 @@ describe('writes of one record of MeshCentral', () => {
     expect(writtenContents().at(-1)).to.equal(5)
   })
 
-  it('writes stay in order with a removal, which replaces earlier waiting writes', async () => {
+  it('a removal runs in order and replaces earlier waiting writes of the record', async () => {
     const id = 'meshcompaniontokens/one'
     set(id, 1)
     set(id, 2)
@@ -57,7 +57,7 @@ describe('writes of one record of MeshCentral', () => {
     expect(writtenContents()).to.deep.equal([1, id, 3])
   })
 
-  it('writes do not wait forever for an unanswered write, and not at all for devices', async () => {
+  it('an unanswered write delays the next by 30 s, and writes of devices not at all', async () => {
     set('user//~oidc:1', 1)
     set('user//~oidc:1', 2)
     for (const state of [3, 4]) set('node//device', state)

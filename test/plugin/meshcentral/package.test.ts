@@ -17,11 +17,11 @@ describe('the plugin packed for MeshCentral', () => {
     await run('--import', 'tsx', 'plugin/meshcentral/package/pack.ts')
   })
 
-  it('contains its compiled schema, but no schema compiler', async () => {
+  it('the packed plugin contains its compiled schema, but no schema compiler', async () => {
     expect(await readFile(PLUGIN, 'utf8')).not.to.match(/allowUnionTypes|node_modules\/ajv\/dist\/core/)
   })
 
-  it('lists each bundled package with version and license, in folder and zip', async () => {
+  it('the packed plugin lists each bundled package with version and license', async () => {
     // esbuild writes the name of each file above its code.
     const files = (await readFile(PLUGIN, 'utf8')).matchAll(/^ *\/\/ (\S*node_modules\/(?:@[^/\s]+\/)?[^/\s]+)\//gm)
     const folders = [...new Set([...files].map(([, folder = '']) => folder))]
@@ -43,7 +43,7 @@ describe('the plugin packed for MeshCentral', () => {
     expect(Buffer.from(zip['meshcompanion/THIRD-PARTY-LICENSES'] ?? []).toString()).to.equal(text)
   })
 
-  it('has a bill of materials of exactly these packages, in folder and zip', async () => {
+  it('the packed plugin has a bill of materials with exactly the bundled packages', async () => {
     const text = await readFile(join(PLUGIN, '../sbom.cdx.json'), 'utf8')
     const { metadata, components } = JSON.parse(text)
     expect(metadata.component).to.include({ name: 'meshcompanion', purl: `pkg:npm/meshcompanion@${PACKAGE.version}` })
@@ -54,7 +54,7 @@ describe('the plugin packed for MeshCentral', () => {
     expect(Buffer.from(zip['meshcompanion/sbom.cdx.json'] ?? []).toString()).to.equal(text)
   })
 
-  it('loads without any output', async () => {
+  it('the packed plugin loads without any output', async () => {
     expect(await run('-e', 'if (!require(process.argv[1]).meshcompanion) throw Error()', PLUGIN)).to.include({
       stdout: '',
       stderr: '',

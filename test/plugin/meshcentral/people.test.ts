@@ -36,7 +36,7 @@ const groupMadeByHand = (id: string, name: string, domain = '') =>
   ({ type: 'ugrp', _id: id, name, domain, links: {} }) as const
 
 describe('accounts and user groups of MeshCentral', () => {
-  it('keeps domains apart, and distinguishes ids and groups by letter case', async () => {
+  it('accounts and groups are separate by domain and distinguished by letter case', async () => {
     const { accounts, groups } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     expect(await accounts.find('customer', ALICE.id)).to.equal(undefined)
@@ -50,7 +50,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: plugin 10.19.
-  it('refuses an id with markup characters, also of a known account', async () => {
+  it('refuses an id with markup characters, even of an existing account', async () => {
     for (const character of ["'", '"', '<', '>', '&', '\\', '`']) {
       const { accounts, web, rows } = open()
       const id = `~oidc:a${character}b` as const
@@ -70,14 +70,14 @@ describe('accounts and user groups of MeshCentral', () => {
     }
   })
 
-  it('creates one account for two simultaneous first logins', async () => {
+  it('two simultaneous first logins create one account', async () => {
     const { accounts } = open()
     const results = await Promise.allSettled([accounts.create('', ALICE), accounts.create('', { ...ALICE, name: 'B' })])
     expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected'])
     expect(await accounts.find('', ALICE.id)).to.include({ name: 'Alice' })
   })
 
-  describe('that the database does not store exactly', () => {
+  describe('an account that the database does not store exactly', () => {
     const odd: Readonly<Record<string, (db: MeshDatabase, rows: Map<string, Members>) => Partial<MeshDatabase>>> = {
       'rejects the id as too long': () => ({
         Set: (_record, done) => done?.(new Error('value too long for type character varying(256)')),
@@ -91,7 +91,7 @@ describe('accounts and user groups of MeshCentral', () => {
       },
     }
     for (const [condition, make] of Object.entries(odd)) {
-      it(`removes an account and names the remedy if the database ${condition}`, async () => {
+      it(`removes a new account and names the remedy if the database ${condition}`, async () => {
         const { accounts, web, server, rows, events } = open()
         Object.assign(server.db, make({ ...server.db }, rows))
         const error: unknown = await accounts.create('', ALICE).catch((thrown: unknown) => thrown)
@@ -107,7 +107,7 @@ describe('accounts and user groups of MeshCentral', () => {
     }
   })
 
-  it('sends events without undefined values, on which a database may crash the server', async () => {
+  it('events have no undefined values, with which a database may crash the server', async () => {
     const { groups, events } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     await groups.leave('', ALICE.id, 'staff')
@@ -115,7 +115,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 21.
-  it('links user and group while the user is a member, and keeps an empty group', async () => {
+  it('membership links user and group both ways; an empty group remains', async () => {
     const { groups, web, events } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     const [group] = Object.values(web.userGroups)
@@ -129,7 +129,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 24.
-  it('mirrors a group beside one of the same name made by hand', async () => {
+  it('mirrors a group beside a group of the same name made by hand', async () => {
     const { groups, web } = await withAlice()
     web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'staff')
     await groups.join('', ALICE.id, 'staff')
@@ -140,7 +140,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: plugin 6.15.
-  it('logs once a start that an LDAP or SAML group has the name of a mirrored group', async () => {
+  it('logs once that an LDAP or SAML group has the name of a mirrored group', async () => {
     const { accounts, groups, web, log, server } = await withAlice()
     web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'radio')
     web.userGroups['ugrp//saml'] = { ...groupMadeByHand('ugrp//saml', 'staff'), membershipType: 'saml' }
@@ -160,7 +160,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(nameTakenLines()).to.have.length(2)
   })
 
-  it('mirrors a group beside one that LDAP mirrors under the same id', async () => {
+  it("mirrors a group under another id if LDAP uses the group's usual id", async () => {
     const { accounts, groups, web } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     const [mirrored] = Object.values(web.userGroups)
@@ -192,7 +192,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal(['‹b›50％‹/b› staff'])
   })
 
-  it('writes accounts as MeshCentral does, in whole seconds, with an event', async () => {
+  it("writes an account in MeshCentral's format, in whole seconds, with an event", async () => {
     const { web, rows, events } = await withAlice()
     const seconds = Math.floor(NOW / 1000)
     const user = {
@@ -212,7 +212,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(events[0]?.event).to.include({ etype: 'user', action: 'accountcreate', userid: KEY, username: 'Alice' })
   })
 
-  it("gives a new account the domain's defaults, or those of the strategy", async () => {
+  it('a new account gets the defaults of the domain or those of the strategy', async () => {
     const domain = { newaccountsrights: 7, newaccountrealms: ['east'], newaccountsusergroups: ['hand'] }
     const ofDomain = open(domain)
     ofDomain.web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'By hand')
@@ -237,7 +237,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(ofStrategy.web.users[KEY]?.links).to.equal(undefined)
   })
 
-  it("restores a new account's rights when a user is no longer site admin", async () => {
+  it('a user who is no longer site admin has the rights of a new account again', async () => {
     for (const [domain, rights] of [
       [{ newaccountsrights: 7 }, 7],
       [{ newaccountsrights: 0xffffffff }, undefined],
@@ -270,7 +270,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(await rights([])).to.deep.equal([true, 1 + 8, 0])
   })
 
-  it('gives site admins all rights, and afterwards those of a new account and groups', async () => {
+  it('a former site admin has the rights of a new account and of groups', async () => {
     const { accounts, web } = await withAlice({ newaccountsrights: 2 })
     // One right was removed by hand, and a group grants it.
     Object.assign(web.users[KEY] ?? {}, { siteadmin: 0 })
@@ -284,13 +284,13 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]?.siteadmin).to.equal(2)
   })
 
-  it('limits accounts to limits.maxUserAccounts', async () => {
+  it('creating an account beyond limits.maxUserAccounts fails', async () => {
     const { accounts } = await withAlice({ limits: { maxuseraccounts: 1 } })
     const error: unknown = await accounts.create('', { ...ALICE, id: '~oidc:2' }).catch((thrown: unknown) => thrown)
     expect(error).to.be.instanceOf(LoginError).and.to.include({ code: 'account_limit' })
   })
 
-  it('limits simultaneous new accounts to limits.maxUserAccounts', async () => {
+  it('simultaneous first logins create no account beyond limits.maxUserAccounts', async () => {
     const { accounts, web } = open({ limits: { maxuseraccounts: 2 } })
     const ids = ['~oidc:1', '~oidc:2', '~oidc:3'] as const
     const outcomes = await Promise.allSettled(ids.map((id) => accounts.create('', { ...ALICE, id })))
@@ -300,7 +300,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 25.
-  it('keeps an address that MeshCentral verified, and trusts the IdP for a new one', async () => {
+  it('keeps an address that MeshCentral verified; the IdP verifies a new one', async () => {
     const { accounts, web } = await withAlice()
     await accounts.update('', { ...ALICE, emailVerified: false })
     expect(web.users[KEY]).to.include({ emailVerified: true })
@@ -310,7 +310,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]).to.include({ email: 'new@example.test' })
   })
 
-  it('treats an address as verified if the IdP says nothing, as MeshCentral does', async () => {
+  it('an address is verified if the IdP sends no email_verified, as in MeshCentral', async () => {
     const { accounts, web } = open()
     await accounts.create('', { ...ALICE, emailVerified: null })
     expect(web.users[KEY]).to.include({ emailVerified: true })
@@ -319,7 +319,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]).to.include({ email: 'new@example.test', emailVerified: true })
   })
 
-  it('replaces markup in names, on device groups too', async () => {
+  it("replaces markup in a user's name, also in device groups", async () => {
     const { accounts, web, rows } = open()
     await accounts.create('', { ...ALICE, name: '<100%> Alice' })
     expect(web.users[KEY]).to.include({ name: '‹100％› Alice' })
@@ -332,14 +332,14 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(rows.get('mesh//1')).to.deep.equal(group('‹b›Alice‹/b›'))
   })
 
-  it('sends no event for a login that changes nothing', async () => {
+  it('a login that changes nothing sends no event', async () => {
     const { accounts, events } = await withAlice()
     const countBefore = events.length
     await accounts.update('', ALICE)
     expect(events).to.have.length(countBefore)
   })
 
-  it('counts accounts as locked by one bit of their rights, except site admins', async () => {
+  it('an account is locked by one bit of its rights, unless it is a site admin', async () => {
     const { accounts, web } = await withAlice()
     Object.assign(web.users[KEY] ?? {}, { siteadmin: 32 + 1 })
     expect(await accounts.find('', ALICE.id)).to.include({ locked: true, siteAdmin: false })
@@ -352,7 +352,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 24.
-  it('recognizes groups that the built-in strategy mirrored, but none of LDAP', async () => {
+  it('recognizes groups that the built-in strategy mirrored, but none from LDAP', async () => {
     const { groups, web } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     const [group] = Object.values(web.userGroups)
@@ -369,7 +369,7 @@ describe('accounts and user groups of MeshCentral', () => {
     }
   })
 
-  it('uses the group ids of the built-in strategy', async () => {
+  it('a mirrored group has the same id as in the built-in strategy', async () => {
     const { groups, web } = await withAlice()
     await groups.join('', ALICE.id, 'mesh-users')
     expect(Object.keys(web.userGroups)).to.deep.equal([

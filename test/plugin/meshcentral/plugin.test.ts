@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { meshcompanion } from '../../../plugin/meshcentral.ts'
 import { standIn } from './stand-in.ts'
 
-describe('the plugin of one MeshCentral', () => {
-  it('keeps the first instance if loaded again, and reports that a restart is needed', () => {
+describe('the plugin in a MeshCentral process', () => {
+  it('loading the plugin again keeps the first instance and logs that a restart is due', () => {
     const { server, log } = standIn({ domains: { '': { authstrategies: { oidc: { issuer: 'https://idp.test' } } } } })
     const first = meshcompanion({ parent: server })
     const button = { issuer: {}, client: {} }
@@ -15,7 +15,7 @@ describe('the plugin of one MeshCentral', () => {
   })
 
   // Shows: plugin 9.40.
-  it('escapes markup in the start failure that MeshCentral shows as a warning', () => {
+  it("MeshCentral's warning of a failed start contains the reason without markup", () => {
     const { server, web, log } = standIn({
       domains: { '': { authstrategies: { oidc: { issuer: 'https://idp.test' } } } },
     })

@@ -9,7 +9,7 @@ const sources = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
   .map((name) => ({ name: name.replaceAll('\\', '/'), text: readFileSync(join(FOLDER, name), 'utf8') }))
 
 describe('functions of MeshCentral that the plugin replaces', () => {
-  it("a replacement keeps the original's name, or its member's if it has none", () => {
+  it("a replacement has the original function's name, else the name of its member", () => {
     const named = function original() {}
     const owner: Record<string, () => void> = { named }
     // As MeshCentral does it, which gives the function no name.
@@ -21,7 +21,7 @@ describe('functions of MeshCentral that the plugin replaces', () => {
     expect([owner.named?.name, owner.unnamed?.name]).to.deep.equal(['original', 'unnamed'])
   })
 
-  it('a replacement appears in a stack trace under the name of the original', () => {
+  it("a replacement appears in a stack trace under the original's name", () => {
     const owner = { decodeCookie: () => new Error().stack ?? '' }
     replaceFunction('server.decodeCookie', owner, 'decodeCookie', (decode) => () => decode())
     const frames = owner.decodeCookie().split('\n').slice(1, 3)
@@ -39,20 +39,20 @@ describe('functions of MeshCentral that the plugin replaces', () => {
     expect(owner.read()).to.equal(8)
   })
 
-  it('replaces no function that MeshCentral lacks', () => {
+  it('a function that MeshCentral lacks is not replaced', () => {
     const owner: { decodeCookie?: () => null } = {}
     replaceFunction('server.decodeCookie', owner, 'decodeCookie', (decode) => decode)
     expect(owner).to.deep.equal({})
   })
 
-  it('replaces each function in the file that the list names', () => {
+  it('the list of replaced functions names each one with its file', () => {
     const calls = sources.flatMap(({ name, text }) =>
       [...text.matchAll(/replaceFunction\(\s*'([^']+)'/g)].map(([, entry]) => `${entry} in ${name}`),
     )
     expect(calls.sort()).to.deep.equal(REPLACED_FUNCTIONS.map(({ name, file }) => `${name} in ${file}`).sort())
   })
 
-  it('replaces functions of MeshCentral in no other way', () => {
+  it('only replaceFunction replaces functions of MeshCentral', () => {
     const members = ['handle', 'writeHead', 'emit', 'authenticate', 'checkAllowLogin', 'Set', 'Remove', 'redirect']
     const assignment = new RegExp(`\\.(?:${members.join('|')}) = |Reflect\\.set|Object\\.assign\\((?:app|web|db)\\b`)
     expect(sources.filter(({ text }) => assignment.test(text)).map(({ name }) => name)).to.deep.equal([])

@@ -40,7 +40,7 @@ describe('the google preset', () => {
   const memberships = (groups: object = {}, claims: Record<string, unknown> = verified(ALICE), customer?: string) =>
     googlePreset(`${api.url}//`, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups, customer))
 
-  it('requests the groups scope of Google or the configured one, and none without groups', () => {
+  it("requests Google's groups scope or the configured one, and none without groups", () => {
     const { scopes } = openPreset('google', {}, vendorAccess())
     expect(scopes(settings())).to.deep.equal([SCOPE])
     expect(scopes(settings({ scope: 'https://www.googleapis.com/auth/cloud-identity.groups' }))).to.deep.equal([
@@ -200,7 +200,7 @@ describe('the google preset', () => {
     }
   })
 
-  it("groups are unknown if the user's address has characters that a search cannot have", async () => {
+  it("groups are unknown if the user's address has characters that no search allows", async () => {
     for (const address of ['ali\nce@corp.example', 'alice\u0000@corp.example', 'alice\ud800@corp.example']) {
       expect(await reasonOf(memberships({}, verified(address)))).to.match(/characters that a search cannot contain/)
     }

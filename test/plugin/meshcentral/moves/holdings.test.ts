@@ -14,8 +14,8 @@ const user = (id: string, more: Partial<MeshUser> = {}): MeshUser => ({
 })
 const users = (...all: readonly MeshUser[]) => Object.fromEntries(all.map((one) => [one._id, one]))
 
-describe('what a MeshCentral account has', () => {
-  it('leaves out mirrored user groups and links that lead nowhere', () => {
+describe('what a MeshCentral account holds', () => {
+  it("an account's holdings omit mirrored user groups and links to missing groups", () => {
     const links = {
       'mesh//a': { rights: 5 },
       'mesh//gone': { rights: 5 },
@@ -35,7 +35,7 @@ describe('what a MeshCentral account has', () => {
     expect(userGroups).to.deep.equal([{ id: 'ugrp//own', name: 'Helpers' }])
   })
 
-  it('leaves out server rights that groups of the IdP gave', () => {
+  it("an account's holdings omit server rights that groups of the IdP gave", () => {
     const { siteRights } = holdingsOf({ userGroups: {} }, user('user//tom', { siteadmin: 0x203, oidcrights: 0x200 }))
     expect(siteRights).to.equal(3)
   })
@@ -46,12 +46,12 @@ describe('suggestions for moving accounts', () => {
   const tom = user('user//tom', { email, emailVerified: true })
   const sso = user('user//~oidc:1', { email: 'tom@example.test', emailVerified: true })
 
-  it('pairs accounts of one domain with the same verified e-mail address', () => {
+  it('suggests to move an account to one with the same verified e-mail address', () => {
     const elsewhere = user('user/other/~oidc:2', { email, emailVerified: true })
     expect(suggestMoves(users(tom, sso, elsewhere), '')).to.deep.equal([{ from: 'user//tom', to: 'user//~oidc:1' }])
   })
 
-  it('suggests no account by an unverified or ambiguous address', () => {
+  it('suggests no move if the e-mail address is unverified or ambiguous', () => {
     expect(suggestMoves(users({ ...tom, emailVerified: false }, sso), '')).to.deep.equal([])
     const twin = user('user//~oidc:2', { email, emailVerified: true })
     expect(suggestMoves(users(tom, sso, twin), '')).to.deep.equal([])

@@ -11,7 +11,7 @@ describe('address lists of MeshCentral', () => {
   const address = fc.tuple(octet, octet, octet, octet)
   const bitsOf = (octets: readonly number[]) => octets.map((octet) => octet.toString(2).padStart(8, '0')).join('')
 
-  it('address lists match addresses with the first bits of a range', () => {
+  it('a range in an address list contains exactly the addresses with its first bits', () => {
     fc.assert(
       fc.property(address, address, fc.integer({ min: 0, max: 32 }), (client, base, bits) => {
         const same = bitsOf(client).slice(0, bits) === bitsOf(base).slice(0, bits)
@@ -20,7 +20,7 @@ describe('address lists of MeshCentral', () => {
     )
   })
 
-  it('address lists match addresses, IPv6 ranges, and IPv4 addresses in IPv6 form', () => {
+  it('address lists contain addresses, IPv6 ranges and IPv4 addresses in IPv6 form', () => {
     expect(isListed('10.1.2.3', ['10.1.2.3'])).to.equal(true)
     expect(isListed('10.1.2.4', ['10.1.2.3'])).to.equal(false)
     expect(isListed('2001:db8::1', ['2001:db8::/32'])).to.equal(true)
@@ -29,14 +29,14 @@ describe('address lists of MeshCentral', () => {
     expect(isListed('fe80::1%e-0:1', ['fe80::/10'])).to.equal(true)
   })
 
-  it('address lists match nothing if an entry or address is unreadable', () => {
+  it('an invalid entry or address in an address list matches nothing', () => {
     for (const entry of ['', 'x', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/-1', '10/8', '127.1', '1.2.3.4/8/8', 7, null]) {
       expect(isListed('10.0.0.1', [entry]), String(entry)).to.equal(false)
     }
     expect(isListed('nonsense', ['0.0.0.0/0', '::/0'])).to.equal(false)
   })
 
-  it('address lists refuse blocked addresses, or all but the allowed ones', () => {
+  it('refuses blocked addresses, and all but allowed ones if there is such a list', () => {
     expect(admitsAddress({}, '10.0.0.1')).to.equal(true)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '10.0.0.1')).to.equal(false)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '11.0.0.1')).to.equal(true)
@@ -48,14 +48,14 @@ describe('address lists of MeshCentral', () => {
 })
 
 describe('the login key of a domain', () => {
-  it('the login key is required if the domain has login keys, and must be one of them', () => {
+  it('a domain with login keys requires one of them', () => {
     expect(loginKeyOf(domain(), 'any')).to.equal(undefined)
     const keyed = domain({ loginkey: ['one', 'two'] })
     expect(loginKeyOf(keyed, 'two')).to.equal('two')
     for (const key of [undefined, '', 'three', ['one'], 'one,two']) expect(loginKeyOf(keyed, key)).to.equal(null)
   })
 
-  it('the login key is kept for the browser that sent it, unless it is wrong', () => {
+  it("a redirect repeats the login key of the browser's cookie if the key is valid", () => {
     const request = (cookie: string) =>
       ({ headers: { cookie }, xdomain: domain({ loginkey: ['k 1'] }) }) as unknown as MeshRequest
     expect(withLoginKey('/login?a=b#c', request('__Host-oidc-key=k%201'))).to.equal('/login?a=b&key=k+1#c')

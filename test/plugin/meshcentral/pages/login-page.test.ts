@@ -17,18 +17,18 @@ describe('the redirect after a login', () => {
     return sent
   }
 
-  it('redirects after a login, by a page if session cookies are SameSite=Strict', () => {
+  it('a login ends by a redirect, or by a page if cookies are SameSite=Strict', () => {
     expect(answerTo('/a?b', false)).to.deep.equal({ status: 302, location: '/a?b' })
     expect(answerTo('/a?b', true)).to.include({ status: 200 })
   })
 
-  it('escapes markup in a redirect address on the page after a login', () => {
+  it('the page after a login escapes markup in the redirect address', () => {
     const { body = '' } = answerTo('/?a="><script>1</script>\'&b', true)
     expect(body).not.to.match(/<script|a="|'&b/)
   })
 
   // Shows: meshcentral 7, 8.
-  it('shows a message of MeshCentral for every failed login, even an unknown failure', () => {
+  it('every failed login has a message of MeshCentral, also an unknown failure', () => {
     for (const [reason, message] of [
       ['account_unknown', 'cannotCreate'],
       ['account_limit', 'accountLimit'],
@@ -44,7 +44,7 @@ describe('the redirect after a login', () => {
   })
 
   // Shows: meshcentral 6.
-  it("MeshCentral's login page has a message for every message to users", () => {
+  it('MeshCentral has a message for each message that the plugin shows to users', () => {
     for (const code of Object.keys(MESSAGES)) {
       expect(Object.values<number>(MESSAGE), code).to.include(messageOf({ reason: 'new', code }))
     }

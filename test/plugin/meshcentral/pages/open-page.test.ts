@@ -10,7 +10,7 @@ import {
 import type { MeshRequest } from '../../../../plugin/meshcentral/server.ts'
 
 describe('an open page of MeshCentral when its session ends', () => {
-  it('gets signedOut over its own socket, but not over a socket to a device', () => {
+  it('an open page gets signedOut over its control socket, not over a relay socket', () => {
     const sentOver = (path: string) => {
       const sent: string[] = []
       const ws = Object.assign(new EventEmitter(), { close: () => undefined, send: (text: string) => sent.push(text) })
@@ -25,7 +25,7 @@ describe('an open page of MeshCentral when its session ends', () => {
       expect(sentOver(path), path).to.deep.equal([])
   })
 
-  it('gets signedOut just before a noauth refusal of its socket', () => {
+  it('an open page gets signedOut just before MeshCentral refuses its socket', () => {
     const sentWith = (path: string, ...messages: readonly object[]) => {
       const sent: string[] = []
       const ws = Object.assign(new EventEmitter(), { close: () => undefined, send: (text: string) => sent.push(text) })
@@ -77,7 +77,7 @@ describe('an open page of MeshCentral when its session ends', () => {
     }
   }
 
-  it('reloads, and does not show that the server is down', () => {
+  it('an open page reloads when its session ends, instead of showing a lost server', () => {
     const { page, server, signedOut, wait } = openPage()
     signedOut()
     expect(server.onStateChanged).to.equal(null)
@@ -85,7 +85,7 @@ describe('an open page of MeshCentral when its session ends', () => {
     expect(page.reloads).to.equal(1)
   })
 
-  it('reloads at most five times a minute', () => {
+  it('an open page reloads at most five times a minute', () => {
     const tab = new Map<string, string>()
     const reloads = [0, 1, 2, 3, 4, 5, 6, 70_000].map((later) => {
       const { page, signedOut, wait } = openPage(tab)
@@ -97,7 +97,7 @@ describe('an open page of MeshCentral when its session ends', () => {
     expect(reloads).to.deep.equal([1, 1, 1, 1, 1, 0, 0, 1])
   })
 
-  it('does not reload if the user leaves just before or after the message', () => {
+  it('an open page does not reload if the user leaves it just before or afterwards', () => {
     const leftBefore = openPage()
     leftBefore.page.leave()
     leftBefore.signedOut()
@@ -114,7 +114,7 @@ describe('an open page of MeshCentral when its session ends', () => {
     expect(leftAfter.page.reloads).to.equal(0)
   })
 
-  it('reloads if the user stayed after all, as with a download', () => {
+  it('an open page reloads if the user stayed despite leaving, as at a download', () => {
     const { page, signedOut, wait } = openPage()
     page.leave()
     page.now += 6000

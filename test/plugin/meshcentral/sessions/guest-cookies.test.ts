@@ -15,7 +15,7 @@ const files = workAt('/devicefile.ashx')
 const opens = (cookie: object, where: Work | undefined, minutes = 60) => admitsGuest(cookie, where, minutes, NOW)
 
 describe("a guest's cookie", () => {
-  it('recognizes guest cookies by any guest member, and no invitation as one', () => {
+  it('a cookie with any guest member is a guest cookie, but no invitation is one', () => {
     for (const cookie of [GUEST, { nid: 'node//1' }, { pid: 'public' }, { r: 8 }]) {
       expect(isGuestCookie(cookie)).to.equal(true)
     }
@@ -31,7 +31,7 @@ describe("a guest's cookie", () => {
   })
 
   // Shows: plugin 10.17.
-  it("a guest's cookie opens tunnels and files in any domain, and no other path", () => {
+  it("a guest's cookie opens only tunnels and files, in any domain", () => {
     const tunnel = relay()
     for (const path of ['/meshrelay.ashx/.websocket', '/sub/MeshRelay.ashx/.websocket']) {
       expect(opens(GUEST, { ...tunnel, path }), path).to.equal(true)
@@ -53,7 +53,7 @@ describe("a guest's cookie", () => {
   })
 
   // Shows: plugin 10.17.
-  it("a guest's cookie opens tunnels only to what is shared, and none to a port", () => {
+  it("a guest's cookie opens only tunnels to what is shared, and none to a port", () => {
     for (const [p, protocol, isOpen] of [
       [1, '1', true],
       [1, '9', true],
@@ -76,14 +76,14 @@ describe("a guest's cookie", () => {
   })
 
   // Shows: plugin 10.17.
-  it("a guest's cookie opens nothing once the share expired", () => {
+  it("a guest's cookie opens nothing after the share expired", () => {
     for (const place of [relay(), files]) {
       expect([NOW, NOW + 1].map((expire) => opens({ ...GUEST, expire }, place))).to.deep.equal([false, true])
     }
   })
 
   // Shows: plugin 10.17.
-  it("a guest's cookie opens nothing but its own web relay if the request is unknown", () => {
+  it("outside of a known request, a guest's cookie opens only its own web relay", () => {
     for (const p of [8, 16]) {
       expect([32, 60].map((minutes) => opens({ ...GUEST, p }, undefined, minutes))).to.deep.equal([true, false])
     }

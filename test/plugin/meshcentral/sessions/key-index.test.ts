@@ -5,7 +5,7 @@ import { propertyRuns } from '../../../support/property-runs.ts'
 
 describe('an index by keys', () => {
   // Shows: plugin 9.10.
-  it('finds the same as a full search after random additions and removals', () => {
+  it('an index finds the same as a full search after random additions and removals', () => {
     const keys = fc.uniqueArray(fc.constantFrom<string>('a', 'b', 'c', 'd', '__proto__'), { maxLength: 4 })
     const steps = fc.array(fc.record({ add: fc.boolean(), position: fc.nat(9) }), { maxLength: 40 })
     fc.assert(

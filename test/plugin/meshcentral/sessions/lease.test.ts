@@ -4,7 +4,7 @@ import { leaseInDatabase } from '../../../../plugin/meshcentral/sessions/lease.t
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf } from '../stand-in.ts'
 
-describe('the lease that servers of one database have', () => {
+describe('the lease of a session among servers of one database', () => {
   let clock: FakeClock
   let rows: Map<string, Members>
   beforeEach(() => {
@@ -30,7 +30,7 @@ describe('the lease that servers of one database have', () => {
   }
   const take = (lease = server(), id = 'session') => outcomeOf(lease(id))
 
-  it('the lease of a session is held by one server until it is released', async () => {
+  it('one server holds the lease of a session until it releases it', async () => {
     const release = await take()
     expect(await take()).to.equal(null)
     expect(await take(server(), 'another')).to.be.a('function')
@@ -39,7 +39,7 @@ describe('the lease that servers of one database have', () => {
     expect(await take()).to.be.a('function')
   })
 
-  it('the lease is held by at most one of several simultaneous servers, however slow', async () => {
+  it('of several simultaneous servers, at most one gets the lease, however slow', async () => {
     for (const delays of [
       [0, 0, 0],
       [0, 100, 200],
@@ -57,7 +57,7 @@ describe('the lease that servers of one database have', () => {
   })
 
   // Shows: plugin 9.15.
-  it('the lease expires 10 s after a server died, which cannot release it later', async () => {
+  it('the lease of a dead server expires after 10 s, and its late release has no effect', async () => {
     const late = await take()
     await clock.advance(9_000)
     expect(await take()).to.equal(null)
@@ -68,7 +68,7 @@ describe('the lease that servers of one database have', () => {
     expect(await take()).to.equal(null)
   })
 
-  it('the lease is free if the clock that wrote it was far ahead', async () => {
+  it('the lease is free if it was written by a clock that was far ahead', async () => {
     await take()
     clock.set(clock.now() - 3_600_000)
     expect(await take()).to.be.a('function')

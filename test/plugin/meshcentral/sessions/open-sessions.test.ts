@@ -12,7 +12,7 @@ describe('open sessions', () => {
   }
   const isClosed = ({ isOpen }: Socket) => !isOpen
 
-  it('open sessions close their own sockets and those opened with their sealed cookies', () => {
+  it('ending a session closes its sockets and those opened with its sealed cookies', () => {
     const open = new OpenSessions(new FakeClock(10))
     const all = Array.from({ length: 6 }, () => new Socket())
     const [ownSocket, sealed, otherSocket, sealedForOther, unknown, none] = all as [
@@ -41,7 +41,7 @@ describe('open sessions', () => {
     expect([unknown, none].map(isClosed)).to.deep.equal([true, false])
   })
 
-  it('open sessions are found by each IdP session that they had', () => {
+  it('an open session is found by each IdP session that it had', () => {
     const open = new OpenSessions(new FakeClock(10))
     const first = session('a')
     const second = { ...first, signIn: { ...first.signIn, sid: 'second' } }
@@ -58,7 +58,7 @@ describe('open sessions', () => {
   })
 
   // Shows: plugin 6.11.
-  it('closes the sockets of a login token and its sessions when it expires', async () => {
+  it('sockets opened with a login token close when the token expires', async () => {
     const clock = new FakeClock(10)
     const open = new OpenSessions(clock)
     const [socket, closedEarly, unlimited] = [new Socket(), new Socket(), new Socket()]
@@ -74,7 +74,7 @@ describe('open sessions', () => {
     expect(clock.pending).to.equal(0)
   })
 
-  describe('in use', () => {
+  describe('open sessions in use', () => {
     let clock: FakeClock
     let open: OpenSessions
     const dueSessions = (forMs: number) => [...open.inUse('', forMs)].map(({ signIn }) => signIn.handle)
@@ -84,7 +84,7 @@ describe('open sessions', () => {
     })
 
     // Shows: plugin 9.15.
-    it('open sessions are in use with a socket, or if seen since they were last due', async () => {
+    it('a session is in use if it has a socket or was seen since its last check', async () => {
       const [ownSocket, sealed] = [new Socket(), new Socket()]
       open.note(session('a'), ownSocket)
       open.note(session('b'))
@@ -104,7 +104,7 @@ describe('open sessions', () => {
       expect(dueSessions(1)).to.deep.equal(['c'])
     })
 
-    it('open sessions are in use while a tunnel may belong to any of them', async () => {
+    it('a session is in use while it may own an open tunnel', async () => {
       for (const handle of ['a', 'b', 'c']) open.note(session(handle))
       const keys = ['a', 'b'].flatMap((handle) => owner(handle).keys)
       open.noteSealed({ ...owner('a'), keys }, USER, new Socket())
@@ -114,14 +114,14 @@ describe('open sessions', () => {
       expect(dueSessions(0)).to.deep.equal(['a', 'b'])
     })
 
-    it('open sessions are due in order of their last check, even if a run stops early', async () => {
+    it('sessions are due in order of their last check, even if a run stops early', async () => {
       for (const handle of ['a', 'b', 'c']) open.note(session(handle), new Socket())
       for (const { signIn } of open.inUse('', 0)) if (signIn.handle === 'b') break
       await clock.advance(1)
       expect(dueSessions(0)).to.deep.equal(['b', 'c', 'a'])
     })
 
-    it('open sessions are due for a check even if the clock is set forward or back', async () => {
+    it('a session is due for a check even if the clock was set forward or back', async () => {
       for (const to of [1_000_000, -1_000_000]) {
         open.note(session('a'))
         await clock.advance(5)
@@ -133,7 +133,7 @@ describe('open sessions', () => {
     })
   })
 
-  it("open sessions are found by MeshCentral's name for them", () => {
+  it("an open session is found by MeshCentral's user and session name", () => {
     const open = new OpenSessions(new FakeClock(10))
     open.note(session('a'))
     expect(open.named(USER, 'x of a')).to.deep.equal(session('a'))
@@ -141,7 +141,7 @@ describe('open sessions', () => {
     expect(open.named('user//~oidc:2', 'x of a')).to.equal(undefined)
   })
 
-  it('open sessions are found by a filter of the IdP', () => {
+  it("open sessions are found by the IdP's subject and sid", () => {
     const open = new OpenSessions(new FakeClock(10))
     open.note(session('a'))
     open.note(session('b'))
@@ -175,7 +175,7 @@ describe('open sessions', () => {
     expect(open.find(keysOfFilter({ ...ended, sid: 'sid of 7' }))).to.deep.equal([])
   })
 
-  it('forgets sessions over the limit, longest idle first, but none with a socket', () => {
+  it('forgets the longest idle sessions over the limit, but none with a socket', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     open.note(session('a'), new Socket())
     for (const handle of ['b', 'c', 'b', 'd']) open.note(session(handle))
@@ -183,7 +183,7 @@ describe('open sessions', () => {
     expect(found.map(({ signIn }) => signIn.handle)).to.deep.equal(['a', 'd'])
   })
 
-  it('a new session forgets older ones without sockets down to the limit', () => {
+  it('a new session displaces older ones without sockets down to the limit', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     const sockets = Array.from({ length: 4 }, () => new Socket())
     for (const [index, socket] of sockets.entries()) open.note(session(`${index}`), socket)

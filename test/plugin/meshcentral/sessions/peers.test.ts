@@ -24,7 +24,7 @@ describe('peers of MeshCentral', () => {
   }
   const everythingOf = { domainKey: '', issuer: 'https://idp', subject: '1', sid: null }
 
-  it('closes everything open of a session that ended elsewhere, but nothing later', async () => {
+  it('a session ended at a peer closes its own sockets, but none of later sessions', async () => {
     const db = databaseOf()
     const [first, second] = [await setUp(db), await setUp(db)]
     const all = Array.from({ length: 5 }, () => new Socket())
@@ -56,7 +56,7 @@ describe('peers of MeshCentral', () => {
     expect(second.revocations.latest([keyOfSealed(USER)])).to.equal(second.clock.now() + 5_000)
   })
 
-  it('ends a session that only a web relay knows, but none that began later', async () => {
+  it('a session ended at a peer also ends if only a web relay has it', async () => {
     const db = databaseOf()
     const [first, second] = [await setUp(db), await setUp(db)]
     for (const { user, x, signIn } of [session('before', 1_000), session('after', 15_001)]) {
@@ -67,7 +67,7 @@ describe('peers of MeshCentral', () => {
     expect(Object.keys(second.web.destroyedSessions)).to.deep.equal([`${USER}/x of before`])
   })
 
-  it('reads repeatedly which sessions ended elsewhere', async () => {
+  it('reads every 30 s which sessions ended at peers', async () => {
     const db = databaseOf()
     const [first, second] = [await setUp(db), await setUp(db)]
     const [firstSocket, secondSocket] = [new Socket(), new Socket()]
@@ -86,7 +86,7 @@ describe('peers of MeshCentral', () => {
     }
   })
 
-  it('logs an unreadable database once, and keeps reading', async () => {
+  it('logs an unreadable database once, and continues reading', async () => {
     const db = databaseOf()
     let isBroken = false
     let broken = 0
@@ -107,7 +107,7 @@ describe('peers of MeshCentral', () => {
     while (second.revocations.latest(['a']) !== 900) await second.clock.advance(30_000)
   })
 
-  it('tolerates differing clocks of servers', async () => {
+  it('a session that ends counts as ended 5 s later, because clocks of peers differ', async () => {
     const server = await setUp(databaseOf())
     expect((await setUpOne()).revocations.isShared).to.equal(false)
     await server.sessions.endMatching({} as Request, everythingOf)

@@ -28,14 +28,14 @@ describe('revoked sessions in the database of MeshCentral', () => {
     expect(restarted.latest(['a'])).to.equal(900)
   })
 
-  it('revoked sessions count as all sealed cookies until the database has answered', async () => {
+  it('refuses all sealed cookies until the database has returned the revocations', async () => {
     const revocations = open(databaseOf())
     expect(revocations.latest(['a'])).to.equal(Number.POSITIVE_INFINITY)
     expect(await revocations.endedAt(['a'])).to.equal(undefined)
     expect(revocations.latest(['a'])).to.equal(undefined)
   })
 
-  it('revoked sessions are refused while they are being written', async () => {
+  it('a revoked session is refused while its revocation is being written', async () => {
     const revocations = open(databaseOf())
     await revocations.endedAt([])
     const written = revocations.revoke(['a'], 900, 5_000)
@@ -43,7 +43,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     await written
   })
 
-  it('deletes expired revocations, but not at a start, when the clock may be wrong', async () => {
+  it('deletes expired revocations only after half a day of a steady clock', async () => {
     const rows = new Map<string, Members>()
     const clock = new FakeClock(1_000)
     const revocations = open(databaseOf(rows), clock)
@@ -57,7 +57,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('forgets expired revocations beyond the limit first, then the oldest', async () => {
+  it('over the limit, forgets expired revocations first, then the oldest', async () => {
     const MOST = 50_000
     const rows = new Map<string, Members>()
     const _id = (name: string | number) => `meshcompanion/ended/${name}`
@@ -79,7 +79,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     expect(revocations.latest(['whatever'])).to.be.within(0, 2)
   })
 
-  it('revocations are unknown if the database is unreadable, and report failed writes', async () => {
+  it('reading revocations fails if the database does; an unwritten one still applies', async () => {
     const broken = {
       ...databaseOf(),
       GetAllType: (_type: string, done: (error: unknown, rows: null) => void) => done('no', null),
@@ -91,7 +91,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     expect(await revocations.endedAt(['a'])).to.equal(900)
   })
 
-  it('writes revocations again once the database works, as the IdP notifies only once', async () => {
+  it('writes a revocation again until the database stores it', async () => {
     const rows = new Map<string, Members>()
     const db = databaseOf(rows)
     const { Set: write } = db

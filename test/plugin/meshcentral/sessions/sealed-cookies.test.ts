@@ -80,7 +80,7 @@ describe('a cookie that MeshCentral seals', () => {
     }
   })
 
-  it('revoking a session at the IdP ends its sealed cookies, even if it is not open', async () => {
+  it('a sealed cookie ends when the IdP ends its session, even if that is not open', async () => {
     const idp = { domainKey: '', issuer: 'https://idp' }
     for (const [filter, expected] of [
       [{ ...idp, subject: null, sid: 'sid of a' }, [false, true]],
@@ -111,7 +111,7 @@ describe('a cookie that MeshCentral seals', () => {
     for (const secret of ['the handle', 'sid of']) expect(sealed).not.to.include(secret)
   })
 
-  it('a sealed cookie does not open once its domain has another issuer', async () => {
+  it('a sealed cookie does not open after its domain has another issuer', async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ session: session('a') }), { userid: USER })
     expect(opens(all, sealed)).to.equal(true)
@@ -153,7 +153,7 @@ describe('a cookie that MeshCentral seals', () => {
     })
   }
 
-  it("a cookie sealed for a socket belongs to the session of the socket's cookie", async () => {
+  it("a cookie sealed for a socket belongs to the session of the socket's own cookie", async () => {
     const all = await setUp()
     const page = sealedFor(all, work({ session: session('a') }), { userid: USER })
     const socket = new Socket()
@@ -188,7 +188,7 @@ describe('a cookie that MeshCentral seals', () => {
   })
 
   // Shows: plugin 10.17.
-  it("a guest's cookie opens no upload form if the body arrives after its head", async () => {
+  it("a guest's cookie opens no upload form whose body arrives after its headers", async () => {
     const all = await setUp()
     const request = new EventEmitter()
     let opened: MeshCookie | null | undefined
@@ -210,7 +210,7 @@ describe('a cookie that MeshCentral seals', () => {
     expect(opens(all, sealed)).to.equal(false)
   })
 
-  it('revocation does not end cookies sealed without a session of the plugin', async () => {
+  it('a revocation does not end a cookie sealed without a session of the plugin', async () => {
     const all = await setUp()
     const tokens = sealedFor(all, work(), { userid: USER })
     const someoneElse = sealedFor(all, work({ session: session('a', 1_000, OTHER) }), { userid: USER })
@@ -229,7 +229,7 @@ describe('a cookie that MeshCentral seals', () => {
     expect(opens(all, unknown)).to.equal(true)
   })
 
-  describe('for the tunnel of a web relay', () => {
+  describe('a sealed cookie for the tunnel of a web relay', () => {
     /** Seals as MeshCentral does on the separate port or host name of web relays. */
     const tunnelOf = ({ seal }: SetUp) => seal({ userid: USER, domainid: '', nodeid: 'node//1', tcpport: 80 }) ?? ''
     /** Opens a relay from a page of the session. */
@@ -263,7 +263,7 @@ describe('a cookie that MeshCentral seals', () => {
       expect(opens(all, tunnelOf(all))).to.equal(false)
     })
 
-    it("a tunnel's cookie ends with the first of its possible sessions", async () => {
+    it("a tunnel's cookie with two possible sessions ends with the first that ends", async () => {
       for (const [ends, remains] of [
         ['a', 'b'],
         ['b', 'a'],
@@ -282,7 +282,7 @@ describe('a cookie that MeshCentral seals', () => {
       }
     })
 
-    it('a revocation older than the later possible session does not end the cookie', async () => {
+    it("a revocation before a session began does not end the session's tunnel cookie", async () => {
       const all = await setUp()
       const later = session('b', 20_000)
       await all.revoke(...keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'sid of b' }))
@@ -308,7 +308,7 @@ describe('a cookie that MeshCentral seals', () => {
       }
     })
 
-    it('revocation does not end cookies without a device port, such as for peers', async () => {
+    it('a revocation does not end cookies for peers, which name no device port', async () => {
       const all = await setUp()
       relay(all, session('a'))
       const toPeer = all.seal({ userid: USER, domainid: '', ps: 1 }) ?? ''
@@ -317,7 +317,7 @@ describe('a cookie that MeshCentral seals', () => {
     })
   })
 
-  it("a cookie of an unknown session ends with the user's last one, to the ms", async () => {
+  it('a cookie of an unknown session ends if the user was signed out after sealing it', async () => {
     const all = await setUp()
     const earlier = all.seal({ userid: USER }) ?? ''
     await all.revoke(keyOfSealed(USER))
@@ -327,7 +327,7 @@ describe('a cookie that MeshCentral seals', () => {
     expect(opens(all, later)).to.equal(true)
   })
 
-  it("a cookie without our data ends with the user's last session, to the second", async () => {
+  it("a cookie that another server sealed ends in the second of the user's sign-out", async () => {
     const all = await setUp()
     await all.revoke(keyOfSealed(USER))
     for (const name of [{ userid: USER }, { ruserid: USER }, { u: USER, a: 3 }]) {
@@ -337,7 +337,7 @@ describe('a cookie that MeshCentral seals', () => {
     }
   })
 
-  it('seals and opens cookies unchanged if they name no single sign-on user', async () => {
+  it('a cookie that names no single sign-on user is sealed and opened unchanged', async () => {
     const all = await setUp()
     await all.revoke(keyOfSealed(USER), keyOfSealed('user//admin'))
     for (const content of [

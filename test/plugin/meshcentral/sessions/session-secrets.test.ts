@@ -24,7 +24,7 @@ const signIn = (changes: Partial<SignIn> = {}): SignIn => ({
   ...changes,
 })
 
-describe('the tokens of sessions, in the database of MeshCentral', () => {
+describe('tokens of sessions in the database of MeshCentral', () => {
   const opened: { close(): void }[] = []
   const failures: unknown[] = []
   const open = (db: MeshDatabase, options: Partial<SessionSecretsOptions> = {}) => {
@@ -40,7 +40,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     failures.length = 0
   })
 
-  it('tokens are available to their session, also after a restart', async () => {
+  it("a session's tokens are available also after a restart", async () => {
     const rows = new Map<string, Members>()
     const { idToken, tokens } = signIn()
     const store = open(databaseOf(rows))
@@ -51,7 +51,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
   })
 
   // Shows: plugin 9.15.
-  it('tokens cannot be read without the handle and the secret of the server', async () => {
+  it("a session's tokens are unreadable without its handle and the server's secret", async () => {
     const rows = new Map<string, Members>()
     open(databaseOf(rows)).keep(signIn(), 'handle-1', LATER)
     const [row = {}] = rows.values()
@@ -65,7 +65,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(await open(databaseOf(new Map([[movedId, row]]))).read('handle-2')).to.deep.equal(NOTHING)
   })
 
-  it('tokens take less space than the tokens, and are read in an older format too', async () => {
+  it("a session's tokens are compressed, and read in the older format too", async () => {
     const rows = new Map<string, Members>()
     const long = { ...signIn(), idToken: JSON.stringify(Array.from({ length: 99 }, (_, n) => `group ${n}`)) }
     const secrets = open(databaseOf(rows))
@@ -79,7 +79,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(await secrets.read('handle-1')).to.deep.equal(expected)
   })
 
-  it('tokens are deleted with their session, and with all sessions of a user', async () => {
+  it("a session's tokens are deleted with it, and with all sessions of a user", async () => {
     const rows = new Map<string, Members>()
     const secrets = open(databaseOf(rows))
     await settled()
@@ -93,7 +93,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('tokens are deleted when expired, but not at a start, when the clock may be wrong', async () => {
+  it('expired tokens are deleted only after half a day of a steady clock', async () => {
     const rows = new Map<string, Members>()
     const earlier = open(databaseOf(rows))
     earlier.keep(signIn(), 'handle-1', LATER)
@@ -109,7 +109,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('limits the number of tokens, also over a restart; a login displaces the oldest', async () => {
+  it('a login over the limit of tokens displaces the oldest, also after a restart', async () => {
     const rows = new Map<string, Members>()
     const store = open(databaseOf(rows), { most: 3 })
     await settled()
@@ -123,7 +123,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect([rows.size, failures]).to.deep.equal([3, []])
   })
 
-  it('tokens are not kept if the database fails, which is reported', async () => {
+  it('a failed database write of tokens is reported', async () => {
     const rows = new Map<string, Members>()
     const broken = open({
       ...databaseOf(rows),
@@ -137,7 +137,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(error).to.equal('The database could not read the tokens of a session.')
   })
 
-  it('tokens are replaced while their session lasts, and not afterwards', async () => {
+  it('tokens are replaced only while their session lasts', async () => {
     const rows = new Map<string, Members>()
     const secrets = open(databaseOf(rows))
     await settled()
@@ -155,7 +155,7 @@ describe('the tokens of sessions, in the database of MeshCentral', () => {
     expect(rows.size).to.equal(0)
   })
 
-  it('tokens take no space if a session has no tokens', () => {
+  it('a session without tokens takes no space in the database', () => {
     const rows = new Map<string, Members>()
     open(databaseOf(rows)).keep(signIn(NOTHING), 'handle-1', LATER)
     expect(rows.size).to.equal(0)

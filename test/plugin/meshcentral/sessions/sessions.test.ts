@@ -24,7 +24,7 @@ const requestWith = (members: object) =>
 describe('a session of MeshCentral', () => {
   const setUp = sessionsOfServers()
 
-  describe('if the database does not answer the revocation', () => {
+  describe('a revocation that the database does not answer', () => {
     const ways: Readonly<
       Record<string, (server: Awaited<ReturnType<typeof setUp>>, req: BothRequest) => Promise<unknown>>
     > = {
@@ -34,7 +34,7 @@ describe('a session of MeshCentral', () => {
       'the session ended at the IdP': ({ sessions }) => sessions.endOne(SESSION),
     }
     for (const [condition, end] of Object.entries(ways)) {
-      it(`closes its pages at once and reports the failure if ${condition}`, async () => {
+      it(`a session's pages close at once, even if the revocation fails, when ${condition}`, async () => {
         const waiting: ((error?: unknown) => void)[] = []
         const db: MeshDatabase = { ...databaseOf(), Set: (_record, done) => void (done && waiting.push(done)) }
         const all = await setUp({ db })
@@ -56,7 +56,7 @@ describe('a session of MeshCentral', () => {
   })
 
   // Shows: meshcentral 13, 17, 25.
-  it('a session is replaced at each login, and the account records the time', async () => {
+  it("a login replaces the browser's session, and the account records the time", async () => {
     const { web, sessions, clock } = await setUp()
     const browser = requestWith({})
     const names: unknown[] = []
@@ -83,7 +83,7 @@ describe('a session of MeshCentral', () => {
   })
 
   // Shows: meshcentral 12.
-  it('keeps a session if a login requested earlier finishes with a later one', async () => {
+  it('an earlier login that finishes later does not replace the session', async () => {
     const { web, sessions, clock } = await setUp()
     web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
     const browser = requestWith({})
@@ -100,7 +100,7 @@ describe('a session of MeshCentral', () => {
     expect(browser.session?.x).not.to.equal(x)
   })
 
-  it('a session is valid at once, seen or not, until it ends or is too old', async () => {
+  it('a session is valid from its start until it ends or is too old', async () => {
     const { open, sessions, clock } = await setUp()
     open.note(SESSION)
     await sessions.endOne(SESSION)
@@ -113,7 +113,7 @@ describe('a session of MeshCentral', () => {
     expect(counting()).to.deep.equal([false, false])
   })
 
-  it("reads MeshCentral's ended sessions once for many that end together", async () => {
+  it("reads MeshCentral's ended sessions once if many end together", async () => {
     const { web, open, sessions, clock } = await setUp({ now: 100_000_000 })
     let readings = 0
     const destroyed = new Proxy<Record<string, number>>(
@@ -138,7 +138,7 @@ describe('a session of MeshCentral', () => {
     expect(destroyed).to.have.all.keys('user//~oidc:0/of late', ...all.map(({ x }) => `${USER}/${x}`))
   })
 
-  it('a session ends for MeshCentral too if only a web relay knows it', async () => {
+  it('MeshCentral ends a session even if only a web relay has it', async () => {
     const { web, open, sessions } = await setUp()
     for (const { signIn, x } of [session('a'), session('b')]) {
       open.relays.opened(USER, { kind: 'session', keys: keysOfOpen(signIn), startedAt: signIn.startedAt }, x)
@@ -147,7 +147,7 @@ describe('a session of MeshCentral', () => {
     expect(web.destroyedSessions).to.deep.equal({ [`${USER}/x of a`]: 10_000 })
   })
 
-  it('a session is known after a restart by its stored tokens, until the IdP ends it', async () => {
+  it('after a restart, a session is known by its stored tokens until the IdP ends it', async () => {
     const db = databaseOf()
     const { secrets } = await setUp({ db })
     secrets.keep({ ...SIGN_IN, idToken: 'an ID token' }, 'a', 900_000)
@@ -160,7 +160,7 @@ describe('a session of MeshCentral', () => {
     expect((await secrets.read('a')).idToken).to.equal(null)
   })
 
-  it('a filter of the IdP finds a session with its tokens, and ends no other', async () => {
+  it("a session is found with its tokens by the IdP's filter, and ends alone", async () => {
     const { open, secrets, sessions } = await setUp()
     for (const handle of ['a', 'b', 'c']) {
       const openSession = session(handle)
@@ -177,7 +177,7 @@ describe('a session of MeshCentral', () => {
     expect((await matching({ subject: '1', sid: null })).map(({ id }) => id)).to.deep.equal(rest.map(({ id }) => id))
   })
 
-  it('a session ends with its pages when newer tokens displace its own', async () => {
+  it('a session ends and its pages close when newer tokens displace its tokens', async () => {
     const { web, open, sessions, revocations } = await setUp({ most: 1 })
     web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
     const tokens = { access: 'an access token', accessExpiresAt: null, refresh: null }

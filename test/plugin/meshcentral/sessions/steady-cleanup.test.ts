@@ -5,7 +5,7 @@ import { FakeClock } from '../../../support/fake-clock.ts'
 const HOUR_MS = 60 * 60_000
 const MONTH_MS = 30 * 24 * HOUR_MS
 
-describe('cleaning up after sessions', () => {
+describe('the cleanup after sessions', () => {
   let clock: FakeClock
   let cleaned: number
   let stop: () => void
@@ -18,7 +18,7 @@ describe('cleaning up after sessions', () => {
   })
   afterEach(() => stop())
 
-  it('starts after half a day of a steady clock, and repeats once an hour', async () => {
+  it('cleanup starts after half a day of a steady clock, and repeats every hour', async () => {
     await clock.advance(12 * HOUR_MS - 1)
     expect(cleaned).to.equal(0)
     await clock.advance(1)
@@ -31,7 +31,7 @@ describe('cleaning up after sessions', () => {
     ['forward', MONTH_MS],
     ['back', -MONTH_MS],
   ] as const) {
-    it(`waits another half a day after the clock was set ${direction}`, async () => {
+    it(`cleanup waits another half a day after the clock was set ${direction}`, async () => {
       await clock.advance(12 * HOUR_MS)
       clock.set(clock.now() + ms)
       // The next check notices it.
@@ -42,7 +42,7 @@ describe('cleaning up after sessions', () => {
     })
   }
 
-  it('continues while the clock is adjusted in small steps', async () => {
+  it('cleanup continues while the clock is adjusted in small steps', async () => {
     for (let hours = 0; hours < 100; hours += 1) {
       await clock.advance(HOUR_MS)
       clock.set(clock.now() + 2_000)
@@ -50,7 +50,7 @@ describe('cleaning up after sessions', () => {
     expect(cleaned).to.equal(89)
   })
 
-  it('ends once it is stopped', async () => {
+  it('cleanup ends when it is stopped', async () => {
     await clock.advance(11 * HOUR_MS)
     stop()
     await clock.advance(24 * HOUR_MS)

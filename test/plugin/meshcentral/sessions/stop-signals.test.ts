@@ -16,7 +16,7 @@ function signalled() {
 
 describe('a stop signal of MeshCentral', () => {
   // Shows: plugin 9.14.
-  it('ends the process once pending renewals are written', async () => {
+  it('a stop signal ends the process after pending renewals are written', async () => {
     const { target, killed, emitter } = signalled()
     const { promise, resolve } = deferred()
     finishBeforeStop(() => promise, target)
@@ -30,7 +30,7 @@ describe('a stop signal of MeshCentral', () => {
   })
 
   // Shows: plugin 9.14.
-  it('passes the signal to an earlier listener afterwards, and only once', async () => {
+  it('a stop signal reaches an earlier listener once, after renewals are written', async () => {
     const { target, killed, emitter } = signalled()
     const calls: string[] = []
     emitter.on('SIGINT', () => calls.push('MeshCentral'))
@@ -40,7 +40,7 @@ describe('a stop signal of MeshCentral', () => {
     expect([calls, killed]).to.deep.equal([['finished', 'MeshCentral'], []])
   })
 
-  it('ends the process at once if it comes twice or finishing fails', async () => {
+  it('a second stop signal or a failure ends the process at once', async () => {
     const { target, killed, emitter } = signalled()
     finishBeforeStop(() => new Promise(() => undefined), target)
     emitter.emit('SIGTERM')
@@ -53,7 +53,7 @@ describe('a stop signal of MeshCentral', () => {
     expect(secondProcess.killed).to.have.length(1)
   })
 
-  it('goes to the earlier listener only once the plugin is off', () => {
+  it('a stop signal reaches only the earlier listener if the plugin is off', () => {
     const { target, emitter } = signalled()
     const calls: string[] = []
     emitter.on('SIGINT', () => calls.push('MeshCentral'))

@@ -6,8 +6,8 @@ const owner = (key: string, startedAt = 1) => ({ kind: 'session', keys: [key], s
 const never = () => false
 const always = () => true
 
-describe('web relays', () => {
-  it('web relays have no known owner if none was opened', () => {
+describe('owners of web relays', () => {
+  it('a web relay of a user who opened none has no owner', () => {
     const relays = new WebRelays()
     expect(relays.ownerOf(USER, never)).to.equal(undefined)
     relays.opened('user//~oidc:2', owner('a'), 'x')
@@ -17,7 +17,7 @@ describe('web relays', () => {
     expect(relays.ownerOf(USER, never)).to.equal(undefined)
   })
 
-  it('several relays of a session count once, with the keys of all sessions', () => {
+  it('a session that opened several web relays is one owner', () => {
     const relays = new WebRelays()
     relays.opened(USER, { kind: 'session', keys: ['a', 'both'], startedAt: 2 }, 'x of a')
     relays.opened(USER, { kind: 'session', keys: ['b', 'both'], startedAt: 3 }, 'x of b')
@@ -29,14 +29,14 @@ describe('web relays', () => {
   })
 
   // Shows: plugin 6.11.
-  it('web relays expire with the first of the login tokens that opened one', () => {
+  it('a web relay expires with the first of the login tokens that opened one', () => {
     const relays = new WebRelays()
     relays.opened(USER, owner('a'), 'x of a')
     for (const until of [8, 7]) relays.opened(USER, { ...owner('b'), until }, `x of ${until}`)
     expect(relays.ownerOf(USER, never)).to.include({ until: 7 })
   })
 
-  it('web relays belong to open sessions, or to ended ones if no other is open', () => {
+  it('web relays belong to the open sessions, else to the ended ones', () => {
     const relays = new WebRelays()
     relays.opened(USER, owner('a'), 'x of a')
     relays.opened(USER, owner('b'), 'x of b')
@@ -59,7 +59,7 @@ describe('web relays', () => {
     expect(relays.ownerOf(USER, always)).to.equal(undefined)
   })
 
-  it('remembers the users who opened a web relay last', () => {
+  it('remembers the users who last opened a web relay', () => {
     const relays = new WebRelays(2)
     for (const user of ['one', 'two', 'one', 'three']) relays.opened(user, owner(user), 'x')
     expect(relays.sessionsWhere(always).map(({ user }) => user)).to.deep.equal(['one', 'three'])

@@ -15,9 +15,9 @@ const domainWith = (warnings: readonly Warning[]): DomainReading => ({
   warnings,
 })
 
-describe("MeshCentral's warnings of a configuration", () => {
+describe('configuration warnings in MeshCentral', () => {
   // Shows: plugin 9.40.
-  it('contains findings of the server and each domain, with path and remedy', () => {
+  it("MeshCentral's warnings list server and domain findings with path and remedy", () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, { ...NOTHING, warnings: [warningAt('settings.x')] }, [domainWith([warningAt('b')])])
     expect(log).to.deep.equal([
@@ -27,7 +27,7 @@ describe("MeshCentral's warnings of a configuration", () => {
     ])
   })
 
-  it('warnings are limited to twenty, and then count the rest', () => {
+  it("MeshCentral's warnings list twenty findings, and count the rest", () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, NOTHING, [domainWith(Array.from({ length: 30 }, (_, index) => warningAt(`m${index}`)))])
     expect(log).to.have.length(21)
@@ -35,20 +35,20 @@ describe("MeshCentral's warnings of a configuration", () => {
   })
 
   // Shows: plugin 9.40.
-  it('escapes markup, because MeshCentral writes them into its page unescaped', () => {
+  it("MeshCentral's warnings have escaped markup, because its page does not escape", () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, NOTHING, [domainWith([warningAt('<img src=x>&')])])
     expect(log[1]).to.equal('warning: Single sign-on: &#60;img src=x&#62;&#38; is ignored. Move it.')
   })
 
-  it('warns even if no domain has single sign-on, since a mistake may be the reason', () => {
+  it('warns of a misspelt strategy even if no domain has single sign-on', () => {
     const { server, web, log } = standIn({ domains: { '': { authstrategies: { oicd: {} } } } })
     meshcompanion({ parent: server }).hook_setupHttpHandlers(web, server)
     expect(log.join('\n')).to.match(/^OIDC: ERROR configuration-error: domains\[""\]\.authStrategies\.oicd /m)
     expect(log.join('\n')).to.match(/^warning: Single sign-on: domains\[""\]\.authStrategies\.oicd .* Write "oidc"/m)
   })
 
-  it('warnings are also written to the authentication log, each with its code', () => {
+  it('logs each warning with its code in the authentication log', () => {
     const { server, log } = standIn()
     logServerReading(server, { ...NOTHING, warnings: [warningAt('settings.x')] })
     expect(log).to.deep.equal([

@@ -5,17 +5,17 @@ import {
   readPluginSettings,
 } from '../../../../plugin/meshcentral/start/plugin-settings.ts'
 
-describe('sessionCheckMinutes', () => {
-  it('sessionCheckMinutes defaults to five minutes', () => {
+describe('the setting sessionCheckMinutes', () => {
+  it('sessionCheckMinutes is five minutes by default', () => {
     for (const nothing of [undefined, null]) expect(readCheckMinutes(nothing)).to.deep.equal({ minutes: 5 })
   })
 
-  it('accepts 0 for off, and from a hundredth of a minute to a day', () => {
+  it('sessionCheckMinutes may be 0 (off), or a hundredth of a minute to a day', () => {
     for (const minutes of [0, 0.01, 1, 5, 1_440]) expect(readCheckMinutes(minutes)).to.deep.equal({ minutes })
   })
 
   for (const wrong of ['5', '', true, false, -1, 0.001, 1_441, Number.NaN, Number.POSITIVE_INFINITY, [5], {}]) {
-    it(`stays five minutes with ${JSON.stringify(wrong)}, and reports the allowed values`, () => {
+    it(`invalid sessionCheckMinutes ${JSON.stringify(wrong)} means five, and is reported`, () => {
       const { minutes, problem } = readCheckMinutes(wrong)
       expect(minutes).to.equal(5)
       expect(problem).to.match(/sessionCheckMinutes must be 0 \(off\) or a number of minutes from 0\.01 to 1440/)
@@ -23,9 +23,13 @@ describe('sessionCheckMinutes', () => {
   }
 
   for (const [title, settings, minutes] of [
-    ['is also read by its old name', { introspectminutes: 2 }, 2],
-    ['prefers its name to the old one', { introspectminutes: 2, sessioncheckminutes: 3 }, 3],
-    ['is off by its own name, whatever the old one', { introspectminutes: 2, sessioncheckminutes: 0 }, 0],
+    ['sessionCheckMinutes is also read by its old name', { introspectminutes: 2 }, 2],
+    ['sessionCheckMinutes prefers its name to the old one', { introspectminutes: 2, sessioncheckminutes: 3 }, 3],
+    [
+      'sessionCheckMinutes 0 turns checks off, whatever the old name says',
+      { introspectminutes: 2, sessioncheckminutes: 0 },
+      0,
+    ],
   ] as const) {
     it(title, () => {
       const config = { settings: { plugins: { meshcompanion: settings } }, domains: {} }
@@ -34,13 +38,13 @@ describe('sessionCheckMinutes', () => {
   }
 })
 
-describe('loginTokenDays', () => {
-  it('sets no limit by default, and accepts a hundredth of a day to ten years', () => {
+describe('the setting loginTokenDays', () => {
+  it('loginTokenDays is unlimited by default, else a hundredth of a day to ten years', () => {
     for (const nothing of [undefined, null]) expect(readLoginTokenDays(nothing)).to.deep.equal({ days: null })
     for (const days of [0.01, 1, 30, 3_650]) expect(readLoginTokenDays(days)).to.deep.equal({ days })
   })
 
-  it('uses its minimum if invalid, because the administrator wanted a limit', () => {
+  it('invalid loginTokenDays mean the minimum, because a limit was wanted', () => {
     for (const wrong of ['30', '', true, false, 0, -1, 0.001, 3_651, Number.NaN, [30], {}]) {
       const { days, problem } = readLoginTokenDays(wrong)
       expect(days).to.equal(0.01)
@@ -48,7 +52,7 @@ describe('loginTokenDays', () => {
     }
   })
 
-  it('reports loginTokenDays together with other invalid members', () => {
+  it('reports invalid loginTokenDays together with other invalid members', () => {
     const config = {
       settings: { plugins: { meshcompanion: { sessioncheckminutes: '5', logintokendays: '3' } } },
       domains: {},

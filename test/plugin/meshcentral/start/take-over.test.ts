@@ -4,7 +4,7 @@ import { pluginConfig, showButton, takeOver } from '../../../../plugin/meshcentr
 
 const domain = (members: Partial<MeshDomain> = {}): MeshDomain => ({ id: '', url: '/', ...members })
 
-describe('taking over strategies', () => {
+describe('the take-over of oidc strategies from MeshCentral', () => {
   const oidc = { clientid: 'mesh', newaccountsrights: ['fulladministrator'] }
   const domains = () => ({
     '': domain({ authstrategies: { oidc, saml: {} } }),
@@ -13,7 +13,7 @@ describe('taking over strategies', () => {
     own: domain({ id: 'own', dns: 'own.example.test', title: 'Own', authstrategies: { oidc } }),
   })
 
-  it('removes the oidc strategy from MeshCentral, and no other', () => {
+  it("takes only the oidc strategy from MeshCentral's configuration", () => {
     const all = domains()
     expect([...takeOver(all).keys()]).to.deep.equal(['', 'own'])
     expect(all[''].authstrategies).to.deep.equal({ saml: {} })
@@ -21,7 +21,7 @@ describe('taking over strategies', () => {
   })
 
   // Shows: plugin 9.45.
-  it('gives each domain a copy of the strategy from domaindefaults', () => {
+  it('each domain gets its own copy of the strategy in domaindefaults', () => {
     const shared = { oidc: { issuer: {}, clientid: 'mesh' }, saml: { entityid: 'mesh' } }
     const all = {
       '': domain({ authstrategies: shared }),
@@ -36,14 +36,14 @@ describe('taking over strategies', () => {
     expect(all.sub.authstrategies).to.deep.equal({ saml: { entityid: 'mesh' } })
   })
 
-  it('leaves MeshCentral nothing to set up if there was no other strategy', () => {
+  it('MeshCentral finds no strategies if oidc was the only one', () => {
     const all = domains()
     takeOver(all)
     expect(all.own).not.to.have.property('authstrategies')
     expect(all.files.authstrategies).to.deep.equal({ oidc })
   })
 
-  it("reads the configuration with the server's address, without the host's settings", () => {
+  it("the plugin's configuration has the server's address, but not its other settings", () => {
     const config = pluginConfig(takeOver(domains()), { hostName: 'mesh.example.test', port: 8443 })
     expect(config).to.deep.equal({
       settings: { cert: 'mesh.example.test', port: 8443 },
@@ -54,7 +54,7 @@ describe('taking over strategies', () => {
     })
   })
 
-  it('restores what the button needs, in the lower case that pages expect', () => {
+  it("MeshCentral's pages find the button settings under lower-case names", () => {
     const all = domains()
     const button = { buttonText: 'Corp', buttonIconUrl: '/corp.png', buttonIconUrl2x: '/2.png' }
     for (const strategy of takeOver(all).values()) showButton(strategy, null, false, button)
@@ -68,7 +68,7 @@ describe('taking over strategies', () => {
     })
   })
 
-  it('restores what pages need, without a secret', () => {
+  it("MeshCentral's pages find the preset and group sync, but no secret", () => {
     const all = domains()
     for (const strategy of takeOver(all).values()) showButton(strategy, 'azure', true)
     expect(all[''].authstrategies).to.deep.equal({
