@@ -36,7 +36,7 @@ const openMovePage = (setup: MeshOfTests, browser: ScriptedBrowser, from: string
 const pressMove = (setup: MeshOfTests, browser: ScriptedBrowser, fields: Readonly<Record<string, string>>) =>
   browser.step(setup.url + PATH, { form: Object.entries({ action: 'move', ...fields }) })
 
-describe('moving what an account of MeshCentral has', () => {
+describe("moving an account's devices and rights", () => {
   const setup = useMesh({ domains: { '': {}, other: {} } })
   let admin: Awaited<ReturnType<typeof administrator>>
   let person: Person
@@ -50,7 +50,7 @@ describe('moving what an account of MeshCentral has', () => {
     browser = await signedIn(setup, person)
   })
 
-  it('shows both accounts side by side before anything moves', async () => {
+  it('the move page shows both accounts side by side before anything moves', async () => {
     const { body } = await openMovePage(setup, admin.browser, 'Tom', newId)
     for (const text of ['What moves', 'site admin', 'Devices (all rights)', 'Helpers', newId])
       expect(body).to.include(text)
@@ -59,7 +59,7 @@ describe('moving what an account of MeshCentral has', () => {
     expect(tokenOn(unknown)).to.equal('')
   })
 
-  it('refuses forged requests, accounts of other domains, and users without site admin', async () => {
+  it('refuses to move accounts for forged requests, other domains and other users', async () => {
     const token = tokenOn(await openMovePage(setup, admin.browser, 'tom', newId))
     expect((await openMovePage(setup, browser, 'tom', newId)).status).to.equal(403)
     expect((await pressMove(setup, browser, { token, from: admin.id, to: newId })).status).to.equal(403)
@@ -70,7 +70,7 @@ describe('moving what an account of MeshCentral has', () => {
   })
 
   // Shows: plugin 6.18.
-  it('moves everything at once, locks the old account, and writes one event', async () => {
+  it('a move transfers everything at once, locks the old account and writes one event', async () => {
     const page = await setup.open(browser)
     const token = tokenOn(await openMovePage(setup, admin.browser, 'tom', newId))
     const answer = await pressMove(setup, admin.browser, { token, from: admin.id, to: newId, lock: 'on' })
@@ -103,7 +103,7 @@ describe('a move of an account that fails half-way', () => {
   const setup = useMesh(async () => ({ program: await broken }))
 
   // Shows: plugin 6.18.
-  it('completes a half-done move at the next start', async () => {
+  it('MeshCentral completes a half-finished move at the next start', async () => {
     const admin = await administrator(setup, 'tom')
     const person = setup.person()
     await signedIn(setup, person)

@@ -31,7 +31,7 @@ describe('accounts in MeshCentral', () => {
       return events.filter(({ action }) => action === 'login').length === logins && events
     })
 
-  it("creates accounts by the domain's newAccounts unless the oidc object sets it", async () => {
+  it("creates accounts as the domain's newAccounts says, unless the oidc object sets it", async () => {
     for (const [domain, isMade] of [
       ['allowed', true],
       ['number', false],
@@ -44,7 +44,7 @@ describe('accounts in MeshCentral', () => {
     }
   })
 
-  it('creates no account for an id that would run as script, and logs the remedy', async () => {
+  it('creates no account for an id that would run as a script, and logs the remedy', async () => {
     const person = { ...setup.person(), sub: `x",10);alert(1);("` }
     setup.idp.setUser({ ...person, claims: { name: person.name, ...person.claims } })
     const lines = await linesOf(setup, async () => {
@@ -55,7 +55,7 @@ describe('accounts in MeshCentral', () => {
     expect(await setup.hasAccount(person)).to.equal(false)
   })
 
-  it('creates accounts and events as MeshCentral itself does at a login', async () => {
+  it('a first login writes the account and events as MeshCentral itself does', async () => {
     const person = setup.person({ name: 'Ada Lovelace', email: 'ada@example.test' })
     const startedAtS = Math.floor(Date.now() / 1000)
     await signedIn(setup, person)
@@ -76,7 +76,7 @@ describe('accounts in MeshCentral', () => {
     expect(changed.email).to.equal('new@example.test')
   })
 
-  it('keeps subjects with special characters unchanged', async () => {
+  it("keeps a subject with special characters unchanged in the account's id", async () => {
     const person = { ...setup.person(), sub: 'a/b c$d.e%f|g' }
     setup.idp.setUser({ ...person, claims: { name: 'Odd' } })
     const browser = await signedIn(setup, person)
@@ -84,7 +84,7 @@ describe('accounts in MeshCentral', () => {
     expect((await setup.open(browser)).user._id).to.equal('user//~oidc:a/b c$d.e%f|g')
   })
 
-  it("grants the rights of a user's groups in addition to the account's own", async () => {
+  it("a user has the rights of groups in addition to the account's own", async () => {
     const person = setup.person()
     for (const [groups, siteadmin] of [
       [['Help Desk', 'Guests'], 64 + 128 + 2 + 512],
@@ -98,7 +98,7 @@ describe('accounts in MeshCentral', () => {
     }
   })
 
-  it('creates one account for simultaneous first logins of a user', async () => {
+  it('simultaneous first logins of a user create one account', async () => {
     const person = setup.person()
     const pages = await Promise.all([1, 2, 3].map(() => signIn(setup, setup.browser(), person)))
     expect(pages.map(isApp)).to.deep.equal([true, true, true])
@@ -109,7 +109,7 @@ describe('accounts in MeshCentral', () => {
 
 describe('MeshCentral with the plugin installed and removed again', () => {
   // Shows: meshcentral 24.
-  it('keeps accounts and groups when the plugin comes and goes; users sign in again', async () => {
+  it('accounts and groups remain if the plugin is installed or removed', async () => {
     const oidc = { groups: { sync: true, siteadmin: ['mesh-admins'] } }
     const config = { domains: { '': { oidc }, '2': { oidc: { newAccounts: false } } } }
     const setup = await setUpMesh({ ...config, strategy: 'built-in' })

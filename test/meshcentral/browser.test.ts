@@ -6,7 +6,7 @@ import { CLIENT, type Person } from './support/mesh-setup.ts'
 import { signedIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
-describe('a person with a browser at MeshCentral', () => {
+describe('a user with a browser at MeshCentral', () => {
   let browser: Browser
   let context: BrowserContext
   const mesh = useMesh({
@@ -53,7 +53,7 @@ describe('a person with a browser at MeshCentral', () => {
   const welcome = (person: Person) => page.locator('#logoutControlSpan').getByText(`Welcome ${person.name}.`).waitFor()
   const onLoginPage = () => page.locator('#auth-oidc').waitFor()
 
-  it('signs in by the button, shows users and groups, and signs out to the login page', async () => {
+  it('a user signs in by the button, sees users and groups, and signs out', async () => {
     await signedIn(mesh, mesh.person({ name: 'Bob Builder', groups: ['mesh-users', '<b>bold</b>'] }))
     const admin = mesh.person({ name: 'Alice Example', groups: ['mesh-users', 'mesh-admins'] })
 
@@ -95,7 +95,7 @@ describe('a person with a browser at MeshCentral', () => {
   })
 
   // Shows: meshcentral 6.
-  it('runs no script that the IdP puts into an error', async () => {
+  it('the browser runs no script that the IdP puts into an error', async () => {
     const started = await context.request.get(`${mesh.url}auth-oidc`, { maxRedirects: 0 })
     const state = new URL(started.headers().location ?? '').searchParams.get('state') ?? ''
     const text = "<img src=x onerror=alert(1)><script>alert(2)</script>it's"
@@ -105,7 +105,7 @@ describe('a person with a browser at MeshCentral', () => {
     expect(complaints).to.deep.equal([])
   })
 
-  it('shows markup in a name as text everywhere', async () => {
+  it("MeshCentral shows markup in a user's name as text", async () => {
     const person = mesh.person({ name: '<img src=x onerror=alert(1)> "& Sons', groups: ['mesh-admins'] })
     await page.goto(`${mesh.url}auth-oidc`)
     await signInAtIdp(person)
@@ -114,7 +114,7 @@ describe('a person with a browser at MeshCentral', () => {
     expect(complaints).to.deep.equal([])
   })
 
-  it('signs in by a form that the IdP posts cross-site', async () => {
+  it('a user signs in by a form that the IdP posts cross-site', async () => {
     const person = mesh.person()
     await page.goto(`${mesh.urlOf('posted')}auth-oidc`)
     await signInAtIdp(person)
@@ -122,7 +122,7 @@ describe('a person with a browser at MeshCentral', () => {
     await welcome(person)
   })
 
-  it('sends an open page to the login page with the reason when the IdP signs out', async () => {
+  it('an open page shows the login page with the reason if the IdP ends the session', async () => {
     const person = mesh.person()
     await page.goto(`${mesh.url}auth-oidc`)
     await signInAtIdp(person)
@@ -138,7 +138,7 @@ describe('a person with a browser at MeshCentral', () => {
   })
 
   // Shows: meshcentral 19.
-  it('signs in and explains a failed login with sessionSameSite strict', async () => {
+  it('with sessionSameSite strict, a user signs in and sees why a login failed', async () => {
     await mesh.restart({ settings: { sessionSameSite: 'strict' } })
     const person = mesh.person()
     await page.goto(`${mesh.url}auth-oidc?return=/%3Fviewmode=2`)

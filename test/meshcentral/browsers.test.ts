@@ -6,7 +6,7 @@ import { useMesh } from './support/use-mesh.ts'
 const CONNECTED = 'typeof meshserver === "object" && meshserver !== null && meshserver.State === 2'
 const LOGIN_PAGE = 'document.querySelector("#auth-oidc") !== null'
 
-describe('MeshCentral', () => {
+describe('MeshCentral in real browsers', () => {
   const mesh = useMesh()
 
   for (const name of BROWSER_NAMES) {
@@ -21,7 +21,7 @@ describe('MeshCentral', () => {
         return tab
       }
 
-      it('connects all tabs that are restored together and sign in at the same time', async () => {
+      it('five tabs that sign in at the same time all connect', async () => {
         const { username } = mesh.person()
         const tabs = [await browser.tab()]
         while (tabs.length < 5) tabs.push(await browser.tab())
@@ -32,7 +32,7 @@ describe('MeshCentral', () => {
         for (const tab of tabs) await sees(tab, CONNECTED)
       })
 
-      it('shows the login page in every tab once one of them has signed out', async () => {
+      it('signing out in one tab shows the login page in every tab', async () => {
         const [first, second] = [await signIn(), await browser.tab()]
         await second.goTo(mesh.url)
         await sees(second, CONNECTED)
@@ -41,7 +41,7 @@ describe('MeshCentral', () => {
         for (const tab of [first, second]) await sees(tab, LOGIN_PAGE)
       })
 
-      it('shows the login page in a tab that connects after another tab signed out', async () => {
+      it('a tab that connects after another tab signed out shows the login page', async () => {
         const [first, second] = [await signIn(), await browser.tab()]
         await second.goTo(mesh.url)
         await sees(second, CONNECTED)

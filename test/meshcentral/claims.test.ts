@@ -21,7 +21,7 @@ describe('accounts that the built-in strategy created', () => {
   }
   const signInAs = (person: Person) => signIn(setup, setup.browser(), person)
 
-  it('logs an account made under sub where UserInfo lacked the claim, and the remedy', async () => {
+  it('logs an account that the built-in strategy created under sub, and the remedy', async () => {
     const byClaims = (claims: object, newAccounts = true) => ({
       domains: { '': { oidc: { newAccounts, custom: { scope: 'openid profile email directory', claims } } } },
     })
@@ -53,7 +53,7 @@ describe('accounts that the built-in strategy created', () => {
     expect((await setup.data.records()).has(userKey({ sub: 'D-7' }))).to.equal(false)
   })
 
-  it('keeps account names if the scope lacks profile and UserInfo answers 401', async () => {
+  it('an account keeps its name if the scope lacks profile and UserInfo answers 401', async () => {
     const withScope = (scope: string) => ({ domains: { '': { oidc: { custom: { scope } } } } })
     await start({ ...withScope('openid profile email'), idp: { claimsIn: 'both' } })
     const person = setup.person({ name: 'Before The Plugin' })

@@ -7,12 +7,12 @@ import { isApp, signIn } from './support/session.ts'
 
 const NEW = 'the-next-client-secret-of-the-tests-of-meshcentral'
 
-describe('a client secret in a file of the data folder of MeshCentral', () => {
+describe("a client secret in a file in MeshCentral's data folder", () => {
   let setup: MeshSetup
   afterEach(() => setup.close())
 
   // Shows: plugin 4.3.
-  it('logs the path of a missing secret file, reads a rotated one without a restart', async () => {
+  it('logs the path of a missing secret file, and reads a rotated file without restart', async () => {
     const client = { client_secret: undefined, client_secret_file: 'oidc-secret' }
     const options = { domains: { '': { oidc: { client } } } }
     setup = await setUpMesh(options)

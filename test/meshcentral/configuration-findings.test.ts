@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { buttonsOf, signedIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
-describe('findings in the configuration of MeshCentral', () => {
+describe("findings in MeshCentral's configuration", () => {
   const setup = useMesh({
     settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sesionCheckMinutes: 1 } } },
     domains: {
@@ -11,7 +11,7 @@ describe('findings in the configuration of MeshCentral', () => {
     },
   })
 
-  it('shows findings without markup in the server warnings and on the status page', async () => {
+  it('server warnings and the status page show configuration mistakes without markup', async () => {
     const browser = await signedIn(setup, setup.person({ groups: ['admins'] }))
     const page = await setup.open(browser)
     const { warnings } = await page.message(({ action }) => action === 'serverwarnings')
@@ -24,7 +24,7 @@ describe('findings in the configuration of MeshCentral', () => {
     expect(body).to.include('oidc.custom.colour').and.include('sesioncheckminutes')
   })
 
-  it('refuses logins and shows no button in a domain with a misspelt group rule', async () => {
+  it('a domain with a misspelt group rule refuses logins and shows no button', async () => {
     expect(await buttonsOf(setup, 'typo')).to.deep.equal([])
     const { headers } = await setup.browser().step(`${setup.urlOf('typo')}auth-oidc`)
     expect(headers.location ?? '').not.to.include(setup.idp.issuer)

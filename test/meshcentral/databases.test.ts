@@ -79,7 +79,7 @@ for (const kind of DATABASES) {
       expect(people.map((person) => stateOf(person, records))).to.deep.equal(states)
     }
 
-    it('keeps accounts, groups and rights consistent over many simultaneous logins', async () => {
+    it('many simultaneous logins leave accounts, groups and rights correct', async () => {
       const first = (nth: number) => ['everybody', `team ${nth % 7}`, ...(nth % 3 === 0 ? ['admins'] : [])]
       const people = Array.from({ length: loginsAtOnce }, (_, nth) => setup.person({ groups: first(nth) }))
       await signInAtOnce(people)
@@ -90,14 +90,14 @@ for (const kind of DATABASES) {
       await expectStates(changed, later)
     }).timeout(240_000)
 
-    it('creates no more accounts than limits.maxUserAccounts (message 101)', async () => {
+    it('a first login beyond limits.maxUserAccounts fails with message 101', async () => {
       for (const expected of [null, 101]) {
         const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'few' })
         expect(messageOn(page)).to.equal(expected)
       }
     })
 
-    it('creates accounts only for ids that the database can hold, and logs the remedy', async () => {
+    it('creates accounts only for ids that the database can store, and logs the remedy', async () => {
       const people = ['x'.repeat(255), 'LETTERS', 'letters'].map((sub) => {
         const person = { ...setup.person(), sub }
         setup.idp.setUser({ ...person, claims: { name: person.name } })
@@ -133,7 +133,7 @@ for (const kind of DATABASES) {
       expect(Object.keys(user.links as object)).to.have.length.above(0)
     })
 
-    it('a restart keeps sessions ended that a logout or the IdP ended, and no others', async () => {
+    it('after a restart, ended sessions stay ended and all others continue', async () => {
       const [leaver, endedByIdp, bystander] = [setup.person(), setup.person(), setup.person()]
       const [first, second, remaining] = [
         await signedIn(setup, leaver),
@@ -153,7 +153,7 @@ for (const kind of DATABASES) {
       expect(headers.location).to.include('id_token_hint=')
     })
 
-    it("keeps guests' tunnels and other users' database requests when a user signs out", async () => {
+    it("a user's logout ends neither a guest's tunnel nor other users' database requests", async () => {
       const [maker, bystander] = [await signedIn(setup, setup.person()), await signedIn(setup, setup.person())]
       const bystanderPage = await setup.open(bystander)
       // A pool opens its connections only under load, so send many requests.
@@ -195,7 +195,7 @@ for (const kind of OTHER_DATABASES) {
       domains: { '': { oidc: { groups: { siteadmin: ['admins'] } } } },
     }))
 
-    it('keeps an account with its right and its session over a restart', async () => {
+    it('an account keeps its rights and its session after a restart', async () => {
       const person = setup.person({ groups: ['admins'] })
       const browser = await signedIn(setup, person)
       await setup.restart()

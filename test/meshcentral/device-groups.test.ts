@@ -6,7 +6,7 @@ import type { Person } from './support/mesh-setup.ts'
 import { useMesh } from './support/use-mesh.ts'
 
 /** Follows `plugin/docs/device-groups.md` and takes its pictures. */
-describe('an administrator who gives mirrored user groups rights on device groups', () => {
+describe('a mirrored user group with rights on a device group', () => {
   let browser: Browser
   const mesh = useMesh({ domains: { '': { oidc: { groups: { sync: true, siteadmin: ['mesh-admins'] } } } } })
   before(async () => {
@@ -26,7 +26,7 @@ describe('an administrator who gives mirrored user groups rights on device group
     return page
   }
 
-  it('grants members of a mirrored group rights on devices, and revokes them with it', async () => {
+  it('members of a mirrored group have its rights on devices until they leave it', async () => {
     const bob = mesh.person({ name: 'Bob Builder', groups: ['mesh-users', 'helpdesk'] })
     const bobsPage = await signIn(bob)
     const page = await signIn(mesh.person({ name: 'Alice Example', groups: ['mesh-admins', 'mesh-users'] }))

@@ -24,7 +24,7 @@ describe('a page of MeshCentral after the IdP ended its session', () => {
     return { url: page.url, showsReason: page.body.includes(REASON), isLoginPage: isLoginPage(page) }
   }
 
-  it("tells an open page to reload before it closes the page's socket", async () => {
+  it('an open page is told to reload before its socket closes', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const { body } = await browser.step(setup.url)
@@ -35,7 +35,7 @@ describe('a page of MeshCentral after the IdP ended its session', () => {
     expect(page.messages.at(-1)).to.deep.equal({ action: 'plugin', plugin: 'meshcompanion', method: 'signedOut' })
   })
 
-  it('reloads if its socket connects just after another tab signed in', async () => {
+  it('a page reloads if its socket connects just after another tab signed in', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const [slow, auth] = [thiefOf(setup, browser), authCookieOn(await browser.step(setup.url))]
@@ -53,7 +53,7 @@ describe('a page of MeshCentral after the IdP ended its session', () => {
     expect(current.messages.map(({ method }) => method)).not.to.include('signedOut')
   })
 
-  it('shows the reason once on the login page, from any address of the page', async () => {
+  it("the login page shows once why the session ended, whatever the page's address", async () => {
     for (const [domain, path, first] of [
       ['', ''],
       ['', 'login'],
@@ -74,7 +74,7 @@ describe('a page of MeshCentral after the IdP ended its session', () => {
     }
   })
 
-  it('shows no reason for an end to a user who signed out or signed in again', async () => {
+  it('the login page shows no reason to a user who signed out or signed in again', async () => {
     const browser = await signedIn(setup, setup.person())
     await browser.step(`${setup.url}logout`)
     expect((await load(browser, setup.url)).showsReason).to.equal(false)

@@ -5,7 +5,7 @@ import { type Person, userKey } from './support/mesh-setup.ts'
 import { isSignedIn, sessionOf, signedIn, signIn, thiefOf } from './support/session.ts'
 import { closes, useMesh } from './support/use-mesh.ts'
 
-describe('a session that MeshCentral begins by login token or cookie for an OIDC user', () => {
+describe('a session that MeshCentral begins by login token or login cookie', () => {
   const setup = useMesh({ settings: { allowLoginToken: true } })
 
   const tokenOf = async (browser: ScriptedBrowser) => {
@@ -48,7 +48,7 @@ describe('a session that MeshCentral begins by login token or cookie for an OIDC
     for (const session of all) await expectAlive(session, person)
   })
 
-  it('ends the session begun by a login cookie with the session that asked for it', async () => {
+  it('a session begun by a login cookie ends with the session that requested the cookie', async () => {
     const person = setup.person()
     const [browser, otherSession] = [await signedIn(setup, person), await signedIn(setup, person)]
     const [derived, otherDerived] = [
@@ -67,7 +67,7 @@ describe('a session that MeshCentral begins by login token or cookie for an OIDC
     expect(await isSignedIn(setup, otherDerived)).to.equal(true)
   })
 
-  it('ends a token session by its own logout, and replaces it by a login', async () => {
+  it('a session begun by login token ends by its own logout or by a login', async () => {
     const person = setup.person()
     const token = await tokenOf(await signedIn(setup, person))
     const [first, second] = [await visit(token), await visit(token)]

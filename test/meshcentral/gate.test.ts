@@ -27,7 +27,7 @@ describe("MeshCentral's own conditions for a login", () => {
     },
   })
 
-  it("refuses a blocked address at the login route just as at MeshCentral's own page", async () => {
+  it("the login route refuses the same addresses as MeshCentral's own pages", async () => {
     for (const [domain, address, isAllowed] of [
       ['', FAR, true],
       ['blocked', '66.1.2.3', false],
@@ -56,7 +56,7 @@ describe("MeshCentral's own conditions for a login", () => {
     expect(isApp(await near.get(answer))).to.equal(true)
   })
 
-  it('refuses logins without the login key, and keeps the key through the login', async () => {
+  it('refuses a login without the login key, and keeps the key through a login', async () => {
     const key = setup.urlOf('key')
     for (const query of ['', '?key=', '?key=k', '?key=k1&key=k1']) {
       expect(await statusOf(setup.browser(), `${key}auth-oidc${query}`), query).to.equal(404)
@@ -96,7 +96,7 @@ describe("MeshCentral's own conditions for a login", () => {
     expect((await browser.step(address, { headers: { 'x-corp': 'yes' } })).status).to.equal(302)
   })
 
-  it('signs out a locked account at its next request (message 110)', async () => {
+  it('a locked account is signed out at its next request (message 110)', async () => {
     const person = setup.person({ groups: ['locked out'] })
     const browser = await signedIn(setup, person)
     const admin = await setup.open(await signedIn(setup, setup.person({ groups: ['mesh-admins'] })))
@@ -115,7 +115,7 @@ describe("MeshCentral's conditions in its settings", () => {
   const domains = { '': { oidc: { groups: { siteadmin: ['mesh-admins'] } } }, path: {} }
   const setup = useMesh({ domains, settings: { maintenanceMode: 'soon back' } })
 
-  it('admits only site admins in maintenance mode (message 115), without accounts', async () => {
+  it('in maintenance mode, admits only site admins and creates no account', async () => {
     for (const domain of ['', 'path']) {
       const person = setup.person()
       const page = await signIn(setup, setup.browser(), person, { domain })
@@ -136,7 +136,7 @@ describe("MeshCentral's conditions in its settings", () => {
   })
 })
 
-describe('an address that sent MeshCentral too many wrong passwords', () => {
+describe('an address that sent too many wrong passwords to MeshCentral', () => {
   const setup = useMesh({
     settings: { maxInvalidLogin: { time: 10, count: 2 } },
     domains: { '': { members: { newAccounts: true } } },
@@ -151,7 +151,7 @@ describe('an address that sent MeshCentral too many wrong passwords', () => {
     })
   }
 
-  it('lets a banned address sign in and out by single sign-on, but not by password', async () => {
+  it('a banned address may use single sign-on, but no password', async () => {
     const earlier = await signedIn(setup, setup.person())
     // MeshCentral delays each answer, so send them in parallel.
     const form = Object.entries({ action: 'login', username: 'nobody', password: 'x' })

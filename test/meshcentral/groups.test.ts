@@ -45,7 +45,7 @@ describe('user groups in MeshCentral', () => {
     return (await page.message(({ responseid }) => responseid === id)).result
   }
 
-  it('mirrors IdP groups with all members per domain, and notifies open pages', async () => {
+  it('mirrors groups with all members in each domain, and notifies open pages', async () => {
     const page = await watcher()
     const person = setup.person({ groups: ['fresh', 'leaving'] })
     await login(person)
@@ -70,7 +70,7 @@ describe('user groups in MeshCentral', () => {
     ])
   })
 
-  it('recreates deleted groups and memberships at the next login', async () => {
+  it('the next login recreates deleted groups and memberships', async () => {
     const page = await watcher()
     const person = setup.person({ groups: ['deleted', 'outlives'] })
     await login(person)
@@ -90,12 +90,12 @@ describe('user groups in MeshCentral', () => {
     await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 2)
   })
 
-  it('allows groups made by hand if only some groups are mirrored', async () => {
+  it('groups can be made by hand if only some groups are mirrored', async () => {
     expect(await makeGroup(await watcher(), 'By hand')).to.match(/Not allowed in OIDC mode/)
     expect(await makeGroup(await watcher('chosen'), 'Made beside')).to.equal('ok')
   })
 
-  it('grants and revokes site admin at once in an open page when groups change', async () => {
+  it('changed groups grant or revoke site admin at once in an open page', async () => {
     const person = setup.person({ groups: ['mesh-admins'] })
     const page = await open(person, 'hand')
     expect(page.user.siteadmin).to.equal(FULL)

@@ -57,7 +57,7 @@ describe('the lease of a session among servers of one database', () => {
   })
 
   // Shows: plugin 9.15.
-  it('the lease of a dead server expires after 10 s, and its late release has no effect', async () => {
+  it('the lease of a dead server expires after 10 s; its late release has no effect', async () => {
     const late = await take()
     await clock.advance(9_000)
     expect(await take()).to.equal(null)
