@@ -73,7 +73,7 @@ const CARD_DISTANCE = `Math.min(100, ...[...document.querySelectorAll('main')]
 /**
  * Checks every page of the product, its fixtures and its example: axe-core finds no violation, and nothing overflows.
  */
-describe('a page', () => {
+describe('a page in a browser', () => {
   let browser: Browser
   let context: BrowserContext
   let page: Page
@@ -193,7 +193,7 @@ describe('a page', () => {
   }
 
   for (const [name, open] of Object.entries(PAGES)) {
-    it(`is accessible and fits, light and dark, wide and narrow: ${name}`, async () => {
+    it(`the page is accessible in both color schemes and fits every width: ${name}`, async () => {
       context = await browser.newContext({ bypassCSP: true, viewport: { width: 1280, height: 844 } })
       context.setDefaultTimeout(15_000)
       page = await context.newPage()

@@ -23,7 +23,7 @@ const ME = 'api/me?tab='
 
 /** A login and a sign-out in each browser. The host and the provider are on different sites. */
 const CASES: Readonly<Record<string, Case>> = {
-  'signs in by an answer in the query, and out again': {
+  'a user signs in by an answer in the query, and out again': {
     async run(person, { host }) {
       const tab = await person.tab()
       await tab.goTo(host.url)
@@ -39,7 +39,7 @@ const CASES: Readonly<Record<string, Case>> = {
       await arrives(tab, host.url)
     },
   },
-  'signs in by a form that the provider posts cross-site': {
+  'a user signs in by a form that the IdP posts cross-site': {
     options: { client: FORM, registered: { ...FORM, grant_types: ['implicit', 'authorization_code'] } },
     async run(person, { host }) {
       const tab = await person.tab()
@@ -48,7 +48,7 @@ const CASES: Readonly<Record<string, Case>> = {
       await arrives(tab, `${host.url}${ME}1`)
     },
   },
-  'signs in by an answer in the fragment, which the history does not keep': {
+  'a user signs in by an answer in the fragment, absent from the history': {
     options: { client: { ...FORM, response_mode: 'fragment' }, registered: FORM },
     async run(person, { host }) {
       const tab = await person.tab()
@@ -60,7 +60,7 @@ const CASES: Readonly<Record<string, Case>> = {
       expect(await tab.read('location.href')).not.to.match(/code=|id_token=/)
     },
   },
-  'follows links and forms of another site to their targets, signed in or not': {
+  'links and forms of another site lead to their targets, signed in or not': {
     async run(person, { host, idp }) {
       const target = `${host.url}${ME}2`
       const otherSite = createServer((_req, res) => {
@@ -88,7 +88,7 @@ const CASES: Readonly<Record<string, Case>> = {
       }
     },
   },
-  'signs in three tabs finished in reverse order, and signs all of them out': {
+  'three tabs sign in, even in reverse order, and sign out together': {
     async run(person, { host }) {
       const tabs = [await person.tab(), await person.tab(), await person.tab()]
       for (const [number, tab] of tabs.entries()) await tab.goTo(`${host.url}auth-oidc?return=/${ME}${number}`)
@@ -110,7 +110,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 }
 
-describe('a person at a host on another site than the provider', () => {
+describe('a user of a host on another site than the IdP', () => {
   let tls: ServerFiles
   let setup: Setup | undefined
 

@@ -11,7 +11,7 @@ describe('an answer in the fragment, in a real browser', () => {
     registered: { response_types: ['code id_token'] },
   }
 
-  it('signs in by an answer in the fragment and leaves no trace in the history', async () => {
+  it("a login by fragment works and leaves no answer in the browser's history", async () => {
     const page = await open(HYBRID)
     const [complaints, posted]: [string[], string[]] = [[], []]
     page.on('console', (line) => complaints.push(line.text()))
@@ -32,7 +32,7 @@ describe('an answer in the fragment, in a real browser', () => {
     expect(page.url()).to.not.match(/code=|id_token=|response=/)
   })
 
-  it('offers to sign in again when the fragment is empty, and sends nothing', async () => {
+  it('the fragment page sends nothing without a fragment, and offers another login', async () => {
     const page = await open(HYBRID)
     await page.goto(`${pages.setup.host.url}auth-oidc`)
     const posts: string[] = []
@@ -45,7 +45,7 @@ describe('an answer in the fragment, in a real browser', () => {
     expect(posts).to.deep.equal([])
   })
 
-  it('posts the fragment unchanged: repeated fields, odd names, odd characters', async () => {
+  it('the fragment page posts repeated and odd fields of the fragment unchanged', async () => {
     const page = await open(HYBRID)
     await page.goto(`${pages.setup.host.url}auth-oidc`)
     const fields = 'state=x+y&state=%C3%A9%26&submit=1&action=2&elements=3&append=4'
@@ -58,7 +58,7 @@ describe('an answer in the fragment, in a real browser', () => {
     await page.waitForURL(/\/login\?failure=/)
   })
 
-  it('tells a browser without JavaScript that the fragment page needs it', async () => {
+  it('the fragment page says that it needs JavaScript if the browser has none', async () => {
     const page = await open(HYBRID, false)
     await page.goto(`${pages.setup.host.url}auth-oidc`)
     await page.goto(`${pages.setup.host.url}auth-oidc-callback#code=x`)

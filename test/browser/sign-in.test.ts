@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { pagesAtHost, takePicture } from '../support/chromium.ts'
 
-describe('a person with a browser', () => {
+describe('a user with a browser', () => {
   const pages = pagesAtHost()
   const { open } = pages
 
@@ -15,7 +15,7 @@ describe('a person with a browser', () => {
     await page.getByRole('button').first().click()
   }
 
-  it('signs in and out without JavaScript', async () => {
+  it('a user signs in and out without JavaScript', async () => {
     const page = await open({ oidc: { newAccounts: true, groups: { siteadmin: 'mesh-admins', sync: true } } }, false)
     await page.goto(pages.setup.host.url)
     await takePicture(page, 'login')
@@ -36,7 +36,7 @@ describe('a person with a browser', () => {
   })
 
   for (const javaScript of [true, false]) {
-    it(`signs out despite a long ID token, ${javaScript ? 'with' : 'without'} JavaScript`, async () => {
+    it(`a user with a long ID token signs out ${javaScript ? 'with' : 'without'} JavaScript`, async () => {
       const page = await open(
         {
           idp: { scopes: { large: ['large'] } },

@@ -9,7 +9,7 @@ import { takeDocumentPicture } from '../support/document-picture.ts'
 import { eventfulStatus } from '../support/eventful-status.ts'
 import { serveOperatorPort } from '../support/operator-port.ts'
 
-describe('the status page in a browser', () => {
+describe("the sidecar's status page in a browser", () => {
   let browser: Browser
   let context: BrowserContext
   let page: Page
@@ -47,7 +47,7 @@ describe('the status page in a browser', () => {
     })
   }
 
-  it('says at its top that all is well after a busy hour, as the documents show it', async () => {
+  it('the status page says at its top that all is well after a busy hour', async () => {
     const gateways = eventfulStatus().gateways.map((gateway) => ({
       ...gateway,
       state: 'working' as const,
@@ -66,7 +66,7 @@ describe('the status page in a browser', () => {
     }
   })
 
-  describe('after an eventful hour', () => {
+  describe("the sidecar's status page after an eventful hour", () => {
     let eventful: HttpListener
     before(async () => {
       eventful = await serve()
@@ -75,7 +75,7 @@ describe('the status page in a browser', () => {
 
     for (const colorScheme of ['light', 'dark'] as const) {
       // Shows: sidecar C12.7, O1.5.
-      it(`shows an eventful hour in ${colorScheme} colours and runs no injected script`, async () => {
+      it(`the status page shows an eventful hour in ${colorScheme}, and runs no script`, async () => {
         await open(eventful.url, { colorScheme, javaScriptEnabled: true })
         await picture(`status-eventful-${colorScheme}`)
         expect(problems).to.deep.equal([])
@@ -99,7 +99,7 @@ describe('the status page in a browser', () => {
       })
     }
 
-    it('reloads itself until the reader stops it, from the keyboard too', async () => {
+    it('the status page reloads itself until the reader stops it, also by keyboard', async () => {
       await open(eventful.url, { javaScriptEnabled: true })
       const shownAt = () => page.locator('time').first().getAttribute('datetime')
       const firstTime = await shownAt()
@@ -116,7 +116,7 @@ describe('the status page in a browser', () => {
     })
 
     // Shows: sidecar C12.7.
-    it('fits a phone: event texts are fully readable, and only the table scrolls', async () => {
+    it('the status page fits a phone: event texts are readable, only the table scrolls', async () => {
       await open(eventful.url, { viewport: { width: 390, height: 844 } })
       await picture('status-phone')
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0)

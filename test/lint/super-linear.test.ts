@@ -27,7 +27,7 @@ describe('the check of regular expressions', () => {
   })
 
   // Shows: plugin 10.18.
-  it('passes patterns that take linear time', () => {
+  it('accepts patterns that take linear time for every text', () => {
     for (const pattern of [
       /"userid":"([^"]*)"/,
       /<[^<>]*>/g,
@@ -43,7 +43,7 @@ describe('the check of regular expressions', () => {
       expect(isLinear(pattern), String(pattern)).to.equal(true)
   })
 
-  it('finds literals and arguments of RegExp, each with its line', () => {
+  it('finds regular expressions in literals and in arguments of RegExp, with lines', () => {
     const value = '$' + '{a}'
     const calls = [`new RegExp(\`^${value}\\\\s*$\`, 'i')`, "RegExp('y')", `RegExp(String.raw\`\\d${value}\`)`]
     const text = ['const a = /x+/g', ...calls, 'const b = 4 / 2 / 1'].join('\n')

@@ -31,7 +31,7 @@ describe('accounts in MeshCentral', () => {
       return events.filter(({ action }) => action === 'login').length === logins && events
     })
 
-  it("creates accounts as the domain's newAccounts says, unless the oidc object sets it", async () => {
+  it("creates accounts as the domain's newAccounts says, unless the oidc object has it", async () => {
     for (const [domain, isMade] of [
       ['allowed', true],
       ['number', false],

@@ -97,7 +97,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
         ['restoreserver.ashx', { auth }],
       ] as const
 
-    it('treats share-link guests as signed out wherever MeshCentral opens a cookie', async () => {
+    it('a guest is signed out wherever MeshCentral opens a cookie', async () => {
       const calls = cookieCalls(installation)
       expect(calls.map(({ name }) => name)).to.deep.equal([...COOKIE_CALLS.keys()])
       const { cookie, unshared } = await share(2, { viewOnly: true })
@@ -160,7 +160,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       expect(openings(cookie).filter(({ isGood }) => isGood)).to.deep.equal([])
     })
 
-    it("accepts uploads of the sharing user, but not after that user's logout", async () => {
+    it("accepts uploads of the user who shared a device until that user's logout", async () => {
       const { owner, page, shared } = await share(2)
       const statuses = async () => {
         const forms = uploads(page.auth, shared).filter(([path]) => !path.startsWith('uploadm'))
@@ -171,7 +171,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       expect(await statuses()).to.deep.equal([401, 401])
     })
 
-    it('connects share-link guests to the shared device only, even on other requests', async () => {
+    it('a guest reaches only the shared device, also by manipulated requests', async () => {
       const { cookie, shared, unshared } = await share(6)
       const messagesTo = (node: string) => logged<Told>('told').filter((message) => message.node === node)
       const tunnel = setup.keep(openRelay(setup, { id: 'first', auth: cookie, p: '2', nodeid: unshared }))
@@ -191,7 +191,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       expect(tunnel.isOpen()).to.equal(true)
     })
 
-    it('denies share-link guests files, ports and protocols that are not shared', async () => {
+    it('a guest gets no files, ports or protocols that are not shared', async () => {
       const { cookie, shared } = await share(2, { viewOnly: true })
       for (const query of [{ p: '5' }, { p: '1' }, { p: '2', tcpport: '22' }, { p: '2', udpport: '53' }]) {
         const tunnel = setup.keep(openRelay(setup, { id: 'of-a-guest', auth: cookie, nodeid: shared, ...query }))

@@ -41,7 +41,7 @@ describe('the packed plugin', () => {
     return `${(await onLoopback(pluginServer)).url}/`
   }
 
-  it("installs from MeshCentral's plugin page and works after the next start", async () => {
+  it("the plugin installs from MeshCentral's plugin page and works after a restart", async () => {
     const base = await servePlugin()
     setup = await setUpMesh({
       strategy: 'built-in',

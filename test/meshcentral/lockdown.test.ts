@@ -98,7 +98,7 @@ describe('a stored session of single sign-on', () => {
       program: await packedProgram(),
     }))
   }
-  signsNobodyIn('the start fails', 'no more room', async () => ({
+  signsNobodyIn("the plugin's start fails", 'no more room', async () => ({
     program: await alteredProgram(
       `const { use } = web.app
        let times = 0
@@ -109,17 +109,17 @@ describe('a stored session of single sign-on', () => {
        }`,
     ),
   }))
-  signsNobodyIn('it is loaded too late', undefined, async () => {
+  signsNobodyIn('the plugin is loaded too late', undefined, async () => {
     const program = await alteredProgram('')
     const marked = "handler.parent.config.domains[''].authstrategies.authStrategyFlags = 32"
     return { program: program.replace('const plugin = genuine', `${marked}; const plugin = genuine`) }
   })
-  signsNobodyIn('the oidc object of the domain was taken out', undefined, async () => ({
+  signsNobodyIn('the oidc object of the domain was removed', undefined, async () => ({
     program: await packedProgram(),
     domains: { '': { oidc: null } },
   }))
 
-  it("leaves a session to MeshCentral if the plugin's file is truncated, and says so", async () => {
+  it("if the plugin's file is truncated, MeshCentral runs without it and says so", async () => {
     await setup.restart({
       installation: undefined,
       program: (await packedProgram()).slice(0, 100_000),

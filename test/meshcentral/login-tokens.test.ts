@@ -57,7 +57,7 @@ const LOGIN_METHODS: Readonly<Record<string, (setup: MeshOfTests, token: Token) 
   },
 }
 
-describe('a login token of an account of single sign-on', () => {
+describe('a login token of a single sign-on account', () => {
   const rules = { required: ['staff'], siteadmin: ['staff'], sync: true }
   const setup = useMesh({ domains: { '': { oidc: { groups: rules } } }, settings: { maxInvalidLogin: false } })
 
@@ -73,7 +73,7 @@ describe('a login token of an account of single sign-on', () => {
     return refused
   }
 
-  it('suspends login tokens when group rules refuse a login, until one succeeds', async () => {
+  it('a login refused by group rules suspends login tokens until a login succeeds', async () => {
     const person = setup.person({ groups: ['staff'] })
     const token = await createToken(setup, await signedIn(setup, person))
     expect(await tryMethods(token)).to.deep.equal(eachMethod(true))
@@ -105,7 +105,7 @@ describe('a login token of an account of single sign-on', () => {
     expect(await isSignedIn(setup, otherBrowser)).to.equal(true)
   })
 
-  it('notes on the status page that login tokens have no time limit', async () => {
+  it('the status page notes that login tokens have no time limit', async () => {
     const admin = await signedIn(setup, setup.person({ groups: ['staff'] }))
     await createToken(setup, admin)
     // Each view of the page starts a query for the next view.
@@ -116,7 +116,7 @@ describe('a login token of an account of single sign-on', () => {
     expect(page).to.include('Login tokens of single sign-on accounts have no limit')
   })
 
-  it('keeps login tokens working after a login fails because of malformed groups', async () => {
+  it('a login that fails because of malformed groups does not suspend login tokens', async () => {
     const person = setup.person({ groups: ['staff'] })
     const token = await createToken(setup, await signedIn(setup, person))
     await signIn(setup, setup.browser(), setup.person({ groups: 5 }, person))
@@ -130,7 +130,7 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
   })
   const setup = useMesh(withDays(2))
 
-  it('suspends login tokens loginTokenDays after the last login, until the next one', async () => {
+  it('login tokens stop loginTokenDays after the last login, until the next login', async () => {
     const person = setup.person()
     const token = await createToken(setup, await signedIn(setup, person))
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
@@ -142,16 +142,16 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
   })
 
-  it('replaces an invalid loginTokenDays by its minimum and logs an error', async () => {
+  it('an invalid loginTokenDays means its minimum, and is logged as an error', async () => {
     await setup.restart(withDays('2'))
     const lines = (await pluginLines(setup)).filter(({ event }) => event === 'configuration-error')
     expect(lines.map(({ line }) => line).join()).to.include('loginTokenDays')
   })
 })
 
-describe('MeshCentral', () => {
+describe("MeshCentral's own checks of login tokens", () => {
   for (const version of [undefined, OLDER_VERSION]) {
-    it(`checks login tokens only in known places: ${version ?? 'the latest version'}`, async () => {
+    it(`MeshCentral checks login tokens only in known places: ${version ?? 'latest version'}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const sources = readdirSync(folder).filter((name) => name.endsWith('.js') && name !== 'meshctrl.js')
       const places = sources.flatMap((name) => {

@@ -19,7 +19,7 @@ describe('another version of MeshCentral', () => {
   })
   const versionWarnings = async () => (await pluginLines(setup)).filter(({ event }) => event === 'untested-version')
 
-  it('supports the older tested version fully, without a warning', async () => {
+  it('the plugin works with the older tested version without a warning', async () => {
     const person = setup.person({ groups: ['staff'] })
     const [browser, secondBrowser] = [await signedIn(setup, person), await signedIn(setup, person)]
     const record = await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 1)
@@ -37,7 +37,7 @@ describe('another version of MeshCentral', () => {
     expect(await versionWarnings()).to.deep.equal([])
   })
 
-  it('finds by --meshcentral all that the plugin relies on in each tested version', async () => {
+  it('--meshcentral finds all parts that the plugin needs in each tested version', async () => {
     const files = {
       read: (file: string) => readFileSync(file, 'utf8'),
       list: (folder: string) => readdirSync(folder),
@@ -51,7 +51,7 @@ describe('another version of MeshCentral', () => {
     }
   })
 
-  it('warns of an untested version, names the tested ones, and works', async () => {
+  it('in an untested version, the plugin works and warns with the tested versions', async () => {
     await setup.restart({ installation: await movedInstallation([['package.json', /"version": "[^"]*"/g, VERSION]]) })
     expect(await buttonsOf(setup)).to.deep.equal(['oidc'])
     await signedIn(setup, setup.person())

@@ -23,7 +23,7 @@ const FORM = 'application/x-www-form-urlencoded'
 describe('MeshCentral beside a hostile IdP', () => {
   const setup = useMesh()
 
-  it('answers malformed requests without a stack trace and stays up', async () => {
+  it('answers malformed requests without a stack trace, and continues', async () => {
     const browser = setup.browser()
     const requests: readonly (readonly [path: string, visit?: Visit])[] = [
       ['auth-oidc?return[a]=b&return=/x'],
@@ -49,7 +49,7 @@ describe('MeshCentral beside a hostile IdP', () => {
     await signedIn(setup, setup.person())
   })
 
-  it('writes no text of the IdP or a user to the console, which the launcher parses', async () => {
+  it('writes no text of IdP or user to the console, whose lines the launcher parses', async () => {
     const outputBefore = setup.server().output()
     const person = setup.person({ name: 'Server restart...\nStarting self upgrade to: 1.0; reboot' })
     await signedIn(setup, person)
@@ -68,7 +68,7 @@ describe('MeshCentral with its IdP down at the start', () => {
   })
 
   // Shows: meshcentral 3.
-  it('retries discovery with one log line each until the IdP is up', async () => {
+  it('requests discovery at each login, with one log line each, until the IdP is up', async () => {
     await setup.idp.down()
     await setup.restart()
     const countBefore = (await setup.data.authLog()).length
@@ -88,7 +88,7 @@ describe('MeshCentral with its IdP down at the start', () => {
     expect(problems.map(({ level, event }) => [level, event])).to.deep.include(['ERROR', 'configuration-error'])
   })
 
-  it('signs out locally while the IdP is down, and says so on the login page', async () => {
+  it('a logout while the IdP is down ends the session and tells the user', async () => {
     const browser = await signedIn(setup, setup.person())
     await setup.idp.down()
     // After the restart, the IdP's metadata is unknown.
@@ -115,7 +115,7 @@ describe('MeshCentral with a failing database', () => {
   const setup = useMesh(async () => ({ program: await alteredProgram(failing.join('\n')) }))
   afterEach(() => Promise.all(Object.values(switches).map((file) => rm(file, { force: true }))))
 
-  it('ends sessions although the database cannot record that; records it later', async () => {
+  it('a logout ends the session if the database fails, and is recorded later', async () => {
     const [owner, otherPerson] = [setup.person(), setup.person()]
     const [browser, otherBrowser] = [await signedIn(setup, owner), await signedIn(setup, otherPerson)]
     const [page, otherPage] = [await setup.open(browser), await setup.open(otherBrowser)]
@@ -140,7 +140,7 @@ describe('MeshCentral with a failing database', () => {
     for (const browser of copies) expect(await isSignedIn(setup, browser)).to.equal(false)
   })
 
-  it('refuses logins while the revocations are unreadable, and stays up', async () => {
+  it('refuses logins while revocations cannot be read, and continues', async () => {
     const person = setup.person()
     const earlier = await signedIn(setup, person)
     const auth = authCookieOn(await earlier.step(setup.url)) ?? ''

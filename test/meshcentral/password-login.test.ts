@@ -71,12 +71,12 @@ describe('custom.password_login', () => {
     await createAccount(setup, 'tom')
   })
 
-  it('lets accounts sign in with their passwords by default, on every way', async () => {
+  it('by default, accounts sign in with passwords in every way', async () => {
     expect(await waysFor('tom')).to.deep.equal(onAllWays(true))
   })
 
   // Shows: plugin 5.22.
-  it('accepts passwords of listed accounts only, in any letter case of their names', async () => {
+  it('a list accepts passwords only of its accounts, in any letter case of names', async () => {
     await setup.restart(withPasswords({ password_login: ['Admin'] }))
     expect(await waysFor('tom')).to.deep.equal(onAllWays(false))
     expect(await waysFor('TOM')).to.deep.equal(onAllWays(false))
@@ -86,7 +86,7 @@ describe('custom.password_login', () => {
     expect(refusals.map(({ level }) => level)).to.deep.equal(['WARN'])
   })
 
-  it('refuses every password if false, but accepts single sign-on and its login tokens', async () => {
+  it('false refuses all passwords, but accepts single sign-on and its login tokens', async () => {
     await setup.restart(withPasswords({ password_login: false }))
     expect(await waysFor('admin')).to.deep.equal(onAllWays(false))
     const browser = await signedIn(setup, setup.person())
@@ -96,7 +96,7 @@ describe('custom.password_login', () => {
     expect(await verdictOf(setup.keep(openControl(setup, { query })))).to.equal('signed in')
   })
 
-  it('shows "access denied" on the login page, which has no fields for passwords', async () => {
+  it('the login page says "access denied" to a password, and has no password fields', async () => {
     const browser = setup.browser()
     const form = Object.entries({ action: 'login', username: 'admin', password: PASSWORD })
     expect(messageOn(await browser.step(setup.url, { form }))).to.equal(ACCESS_DENIED)
@@ -105,7 +105,7 @@ describe('custom.password_login', () => {
   })
 
   for (const path of ['', 'createaccount', 'CreateAccount/'])
-    it(`creates no account by a form that is sent to /${path}`, async () => {
+    it(`a form sent to /${path} creates no account`, async () => {
       const { browser, answer } = await createAccount(setup, 'eve', path)
       expect(answer.status).to.equal(302)
       expect(messageOn(await browser.step(setup.url))).to.equal(ACCESS_DENIED)
@@ -114,14 +114,14 @@ describe('custom.password_login', () => {
     })
 
   for (const path of ['', 'resetaccount'])
-    it(`sends no mail to reset a password for a form that is sent to /${path}`, async () => {
+    it(`a form sent to /${path} sends no mail to reset a password`, async () => {
       const browser = setup.browser()
       const form = Object.entries({ action: 'resetaccount', email: 'tom@example.test' })
       expect((await browser.step(setup.url + path, { form })).status).to.equal(302)
       expect(messageOn(await browser.step(setup.url))).to.equal(ACCESS_DENIED)
     })
 
-  it('warns at start when no site admin can sign in, and of accounts that do not exist', async () => {
+  it('warns at start if no site admin can sign in or a listed account does not exist', async () => {
     const [none = { text: '' }] = await warnings()
     expect(JSON.stringify(none)).to.include('no account that may sign in is a site admin')
     await setup.restart(withPasswords({ password_login: ['tom', 'gone'] }))
@@ -130,7 +130,7 @@ describe('custom.password_login', () => {
     expect(warningsText).to.include('no account that may sign in is a site admin')
   })
 
-  it('lets no password in while the oidc object has an error elsewhere', async () => {
+  it('refuses all passwords while the oidc object has an error elsewhere', async () => {
     await setup.restart({
       settings,
       domains: { '': { oidc: { custom: { password_login: false }, groups: { requierd: 'x' } } } },
@@ -138,7 +138,7 @@ describe('custom.password_login', () => {
     expect(await waysFor('admin')).to.deep.equal(onAllWays(false))
   })
 
-  it('counts a value that is neither true, false nor a list as false', async () => {
+  it('treats a password_login of another type as false', async () => {
     await setup.restart(withPasswords({ password_login: 'yes' }))
     expect(await waysFor('admin')).to.deep.equal(onAllWays(false))
   })
@@ -196,9 +196,9 @@ const SESSIONS_AND_PASSWORDS: readonly (readonly [place: string, reason: string]
   ['meshuser.js serverCommandAddUserBatch: newuser.salt', ADMINISTRATOR],
 ]
 
-describe('MeshCentral', () => {
+describe("MeshCentral's own sessions and passwords", () => {
   for (const version of [undefined, OLDER_VERSION])
-    it(`begins sessions and sets passwords only in known places: ${version ?? 'latest'}`, async () => {
+    it(`MeshCentral begins sessions and sets passwords only in known places: ${version ?? 'latest'}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const places = ['webserver.js', 'meshuser.js'].flatMap((file) => {
         let inside = ''

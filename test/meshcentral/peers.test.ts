@@ -8,10 +8,10 @@ import { isSignedIn, signedIn } from './support/session.ts'
 /** A peer reads the records every 30 s, and later on a busy machine. */
 const LIMIT_MS = 180_000
 
-describe('two peers of MeshCentral, with mongo-java-server instead of MongoDB', () => {
+describe('two peers of MeshCentral on mongo-java-server', () => {
   const peers = usePeers(['one', 'two'], {})
 
-  it('peers share sessions, and end them all when one gets a back-channel logout', async () => {
+  it("peers share sessions; a back-channel logout at one ends the user's on both", async () => {
     const [first, second] = peers as [MeshSetup, MeshSetup]
     const person = first.person()
     const browser = await signedIn(first, person)

@@ -39,7 +39,7 @@ describe('MeshCentral behind a proxy that ends TLS', () => {
     proxy?.close()
   })
 
-  it("signs in, shows pages and signs out, with the user's own address", async () => {
+  it("a user signs in and out behind the proxy, and the session has the user's address", async () => {
     const person = setup.person()
     const far = setup.browser('11.22.33.44')
     await signIn(setup, far, person)
@@ -57,7 +57,7 @@ describe('MeshCentral behind a proxy that ends TLS', () => {
     expect(messageOn(failed)).to.equal(100)
   })
 
-  it('signs in to a domain by its host name without a certificate file', async () => {
+  it('a user signs in to a domain by host name without a certificate file', async () => {
     await signedIn(setup, setup.person(), 'dns')
   })
 })

@@ -5,7 +5,7 @@ import { CLIENT } from './support/mesh-setup.ts'
 import { isSignedIn, messageOn, signedIn, signIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
-describe('an issuer that is replaced', () => {
+describe('a replaced issuer', () => {
   const setup = useMesh({ domains: { '': { oidc: { groups: { siteadmin: 'admins' } } } } })
   let otherIdp: Idp
   before(async () => {
@@ -17,7 +17,7 @@ describe('an issuer that is replaced', () => {
     domains: { '': { oidc: { issuer: idp.issuer, custom, groups: { siteadmin: 'admins' } } } },
   })
 
-  it('ends sessions and refuses accounts of an issuer missing from previous_issuers', async () => {
+  it('refuses sessions and accounts of an issuer that is not in previous_issuers', async () => {
     const person = setup.person({ groups: ['admins'] })
     // At the other issuer, a different user has the same sub.
     otherIdp.setUser({ ...person, claims: { ...person.claims, name: 'A stranger', groups: [] } })

@@ -41,7 +41,7 @@ describe('session checks in MeshCentral', () => {
     )
   }
 
-  it('keeps a session with renewed tokens in one record, also after a restart', async () => {
+  it('keeps a session with its renewed tokens in one record, also after a restart', async () => {
     const browser = await signedIn(setup, setup.person())
     const { sealed } = await recordOf(browser)
     const page = await setup.open(browser)
@@ -64,7 +64,7 @@ describe('session checks in MeshCentral', () => {
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`keeps a session when ${signal} stops the server during its renewal`, async () => {
+    it(`a session continues if ${signal} stops the server during its renewal`, async () => {
       await setup.register(RENEWED)
       const browser = await signedIn(setup, setup.person())
       await recordOf(browser)
@@ -84,7 +84,7 @@ describe('session checks in MeshCentral', () => {
     })
   }
 
-  it('front-channel logout ends the named session and its pages, also after a restart', async () => {
+  it('a front-channel logout ends only the named session, also after a restart', async () => {
     await setup.register({
       ...RENEWED,
       backchannel_logout_uri: 'http://127.0.0.1:1/',

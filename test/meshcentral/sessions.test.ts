@@ -33,7 +33,7 @@ describe('a session in MeshCentral', () => {
     anyCertificateFetch(address, { method, headers: { cookie: browser.cookies.header(new URL(address)) ?? '' } })
 
   // Shows: meshcentral 17.
-  it('binds a session cookie to its address, keeps it small, and stores no token in it', async () => {
+  it('a session cookie works at one IP address, is small and contains no token', async () => {
     const groups = Array.from({ length: 50 }, (_, n) => `group ${n}`)
     const near = setup.browser('11.22.33.44')
     await signIn(setup, near, setup.person({ groups }))
@@ -45,7 +45,7 @@ describe('a session in MeshCentral', () => {
     expect(await isSignedIn(setup, thiefOf(setup, near, '55.66.77.88'))).to.equal(false)
   })
 
-  it('a logout ends its cookie, open pages and their sockets; a new session can begin', async () => {
+  it('a logout ends the session cookie, its open pages and sockets, and no others', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const page = await setup.open(browser)
@@ -70,7 +70,7 @@ describe('a session in MeshCentral', () => {
     expect(event).to.include({ msgid: 2, etype: 'user' })
   })
 
-  it('survives an older login finished in another tab, and ends as a whole by logout', async () => {
+  it('an older login finished in another tab keeps the session, which ends as a whole', async () => {
     const person = setup.person()
     const browser = setup.browser()
     const { headers } = await browser.step(`${setup.url}auth-oidc`)
@@ -85,7 +85,7 @@ describe('a session in MeshCentral', () => {
   })
 
   // Shows: meshcentral 17.
-  it('a session ends with another login in the same browser, together with its pages', async () => {
+  it('a login in the same browser ends the earlier session with its pages', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const [page, elsewhere] = [await setup.open(browser), await setup.open(await signedIn(setup, person))]
@@ -96,7 +96,7 @@ describe('a session in MeshCentral', () => {
     expect(elsewhere.isOpen()).to.equal(true)
   })
 
-  it('survives wrong answers, HEAD requests to the logout, and similar paths', async () => {
+  it('wrong answers, HEAD requests to the logout and similar paths end no session', async () => {
     const browser = await signedIn(setup, setup.person())
     const page = await setup.open(browser)
     for (const query of ['code=x&state=y', 'error=access_denied&state=y']) {
@@ -117,7 +117,7 @@ describe('a session in MeshCentral', () => {
     expect(page.isOpen()).to.equal(true)
   })
 
-  it('leaves password sessions and domains without single sign-on to MeshCentral', async () => {
+  it('MeshCentral itself signs out password users and domains without single sign-on', async () => {
     const browser = setup.browser()
     expect(await createLocalAccount(setup, browser, 'localadmin')).to.equal(true)
     expect((await browser.step(`${setup.url}logout`)).headers.location).to.equal('/login')
@@ -132,7 +132,7 @@ describe('a session in MeshCentral', () => {
     expect(page.url).to.deep.equal(`${setup.url}login`)
   })
 
-  it('ends exactly the session that the IdP ends, together with its pages', async () => {
+  it('the IdP ends exactly one session, together with its pages', async () => {
     await setup.register({
       backchannel_logout_uri: `${setup.url}${BACKCHANNEL}`,
       backchannel_logout_session_required: true,

@@ -14,7 +14,7 @@ interface Sealed {
   readonly rauth: string
 }
 
-describe('several sessions in MeshCentral', () => {
+describe('several sessions of one user in MeshCentral', () => {
   /** The port for agents, which also accepts cookies for tunnels. */
   let agents: { readonly url: string }
   const setup = useMesh(async () => {
@@ -41,7 +41,7 @@ describe('several sessions in MeshCentral', () => {
   const joins = async (sealed: Sealed) => (await tunnel(sealed)[0].verdict()) === 'joined'
   const twoOf = async (person: Person) => [await signedIn(setup, person), await signedIn(setup, person)] as const
 
-  it('keeps tunnels and cookies of other sessions when one signs out', async () => {
+  it("a logout keeps tunnels and cookies of the user's other sessions", async () => {
     const [ending, remaining] = await twoOf(setup.person())
     const [page, sealed] = [await open(remaining), await cookiesOf(remaining)]
     const fresh = await renewed(page)
@@ -61,7 +61,7 @@ describe('several sessions in MeshCentral', () => {
     }
   })
 
-  it("ends everything that a session's pages opened, while another session goes on", async () => {
+  it("a logout ends all that the session's pages opened, but not another session", async () => {
     const [ending, remaining] = await twoOf(setup.person())
     await open(remaining)
     const [page, sealed] = [await open(ending), await cookiesOf(ending)]
@@ -86,7 +86,7 @@ describe('several sessions in MeshCentral', () => {
     expect(await isSignedIn(setup, remaining)).to.equal(true)
   })
 
-  it("ends a session's tunnels on the agents' port, and keeps those of others", async () => {
+  it("a logout ends the session's tunnels on the agents' port, and no others", async () => {
     const [ending, remaining] = await twoOf(setup.person())
     const [sealed, remainingCookies] = [await cookiesOf(ending), await cookiesOf(remaining)]
     const [endingTunnel, remainingTunnel] = [tunnel(sealed, agents), tunnel(remainingCookies, agents)]
@@ -102,7 +102,7 @@ describe('several sessions in MeshCentral', () => {
     expect(await Promise.all(nextTunnel.map((end) => end.verdict()))).to.deep.equal(['joined', 'joined'])
   })
 
-  it("ends by IdP after a restart all that a session's pages have, and nothing else", async () => {
+  it("after a restart, the IdP ends all that a session's pages have, and no more", async () => {
     const [ended, bystander] = [setup.person(), setup.person()]
     const [ending, remaining] = [await signedIn(setup, ended), await signedIn(setup, bystander)]
     const [endingCookies, remainingCookies] = [await cookiesOf(ending), await cookiesOf(remaining)]
@@ -122,7 +122,7 @@ describe('several sessions in MeshCentral', () => {
     expect(remainingSocket.isOpen()).to.equal(true)
   })
 
-  it('opens no session to a share-link guest', async () => {
+  it('a share link gives a guest no session', async () => {
     const page = await open(await signedIn(setup, setup.person()))
     const { url } = await page.ask('createDeviceShareLink', {
       ...{ nodeid: await addDevice(page), guestname: 'Guest', p: 2, consent: 0, expire: 60, responseid: 'share' },

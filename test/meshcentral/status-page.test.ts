@@ -40,7 +40,7 @@ describe('the status page in MeshCentral', () => {
       CHECK_LIMIT_MS,
     )
 
-  it('admits only full site administrators to the status page', async () => {
+  it('only full site administrators may open the status page', async () => {
     expect((await pageOf(setup.browser())).status).to.equal(401)
     expect((await pageOf(await signedIn(setup, setup.person()))).status).to.equal(403)
     const part = await signedIn(setup, setup.person(), 'part')
@@ -53,7 +53,7 @@ describe('the status page in MeshCentral', () => {
     expect(full.body).to.include(setup.idp.issuer)
   })
 
-  it("shows a domain's status only to its own administrators, and redirects others", async () => {
+  it('the status page shows a domain only to its own administrators', async () => {
     const [ofDefault, ofSub] = [await signedIn(setup, admin()), await signedIn(setup, admin(), 'sub')]
     for (const [browser, ownDomain, otherDomain] of [
       [ofDefault, '', 'sub'],
@@ -76,7 +76,7 @@ describe('the status page in MeshCentral', () => {
     expect((await pageOf(ofOther, 'other')).body).to.include('of the domain <code>other</code>')
   })
 
-  it('starts a live check only by its own button, and shows no secret', async () => {
+  it("only a page's own button starts a live check, and the page shows no secret", async () => {
     const browser = await signedIn(setup, admin(), 'night')
     const page = await pageOf(browser, 'night')
     expect(page.body).to.include('data-look="night"')
@@ -109,7 +109,7 @@ describe('the status page in MeshCentral', () => {
     expect((await pageOf(await signedIn(setup, admin(), 'sub'), 'sub')).body).not.to.include('class="verdict')
   }).timeout(120_000)
 
-  it('says that a domain has no single sign-on', async () => {
+  it('the status page says that a domain has no single sign-on', async () => {
     const browser = setup.browser()
     // The first account of a domain is a full administrator.
     expect(await createLocalAccount(setup, browser, 'first', 'bare')).to.equal(true)
@@ -118,7 +118,7 @@ describe('the status page in MeshCentral', () => {
     expect(body).to.include('This domain has no single sign-on by this plugin.').and.not.to.include('Ask now')
   })
 
-  describe('in a browser', () => {
+  describe('the status page in a browser', () => {
     let browser: Browser
     let context: BrowserContext
     const complaints: string[] = []
@@ -163,7 +163,7 @@ describe('the status page in MeshCentral', () => {
     const isTooWide = (page: Page) =>
       page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
 
-    it("opens from My Server, checks live, copies addresses, has the server's look", async () => {
+    it('the status page opens from My Server, checks live and copies addresses', async () => {
       const main = await open(admin({ name: 'Ada Admin' }))
       await setup.browser().step(`${setup.url}auth-oidc-callback?code=a-code&state=of-nobody`)
       const page = await openStatus(main)
@@ -192,7 +192,7 @@ describe('the status page in MeshCentral', () => {
       expect(complaints).to.deep.equal([])
     }).timeout(120_000)
 
-    it('opens inside MeshCentral from its list of plugins', async () => {
+    it('the status page opens inside MeshCentral from its list of plugins', async () => {
       const main = await open(admin({ name: 'Ann Admin' }))
       listen(main)
       await main.evaluate("goPlugin('meshcompanion', 'Single sign-on')")
@@ -202,7 +202,7 @@ describe('the status page in MeshCentral', () => {
       expect(complaints).to.deep.equal([])
     })
 
-    it("opens from MeshCentral's newer look, for administrators only", async () => {
+    it("the status page opens from MeshCentral's newer look, for administrators only", async () => {
       const page = await openStatus(await open(admin({ name: 'Nora Newer' }), 'night'))
       expect(page.url()).to.equal(setup.urlOf('night') + PATH)
       expect(await backgroundOf(page)).to.equal('rgb(0, 0, 0)')

@@ -26,7 +26,7 @@ describe('several tabs of one browser at MeshCentral', () => {
     (sessionOf(browser, setup.url).oidcSignIn as { readonly sid: string }).sid
 
   // Shows: meshcentral 12.
-  it('reloads a tab if its socket connects after another tab signed out', async () => {
+  it('a tab reloads if its socket connects after another tab signed out', async () => {
     const browser = await signedIn(setup, setup.person())
     expect(await isSignedIn(setup, browser)).to.equal(true)
     await browser.step(`${setup.url}logout`)
@@ -39,7 +39,7 @@ describe('several tabs of one browser at MeshCentral', () => {
   })
 
   // Shows: meshcentral 12.
-  it('keeps a login when an answer from before it arrives late', async () => {
+  it('a login is kept if answers from before it arrive late', async () => {
     const browser = setup.browser()
     const [loginStart, page] = [
       await requestSlowly(browser, `${setup.url}auth-oidc`),
@@ -53,7 +53,7 @@ describe('several tabs of one browser at MeshCentral', () => {
   })
 
   for (const end of ['first', 'last'] as const)
-    it(`shares one session between two IdP sessions; the end of the ${end} ends it`, async () => {
+    it(`a browser's session ends when the ${end} of its two IdP sessions ends`, async () => {
       await setup.register({
         backchannel_logout_uri: `${setup.url}auth-oidc-backchannel-logout`,
         backchannel_logout_session_required: true,

@@ -36,7 +36,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
     expect(isApp(page), domain).to.equal(true)
   }
 
-  it('signs users in to each domain by path or host name, and to no other domain', async () => {
+  it('a user signs in to one domain by path or host name, and to no other domain', async () => {
     for (const domain of ['', 'path', 'dns']) {
       const person = setup.person()
       const browser = setup.browser()
@@ -49,13 +49,13 @@ describe('the plugin in a MeshCentral of many domains', () => {
     }
   })
 
-  it('applies members of a preset, and an issuer beside them, as MeshCentral does', async () => {
+  it("reads a preset's members and an issuer beside them as MeshCentral does", async () => {
     // The first two get their issuer from the base address in the plugin's settings.
     for (const domain of ['azure', 'tenant', 'kept']) await expectSignIn(domain)
   })
 
   // Shows: meshcentral 26.
-  it('accepts unknown members as MeshCentral does, but warns of them', async () => {
+  it('accepts unknown members as MeshCentral does, and warns of them', async () => {
     await expectSignIn('spelled')
     const warnings = (await pluginLines(setup)).filter(
       ({ event, domain }) => event === 'configuration-warning' && domain === 'spelled',
@@ -65,7 +65,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
     }
   })
 
-  it('shows the same button as MeshCentral, with the icon of the preset if any', async () => {
+  it("each domain's login page shows the same button as without the plugin", async () => {
     for (const [buttons, domains] of [
       [['oidc'], ['', 'path', 'dns', 'button']],
       [['oidc-azure'], ['azure', 'tenant', 'kept']],
@@ -77,7 +77,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
     expect((await setup.browser().step(`${setup.urlOf('without')}auth-oidc`)).status).to.equal(404)
   })
 
-  it('logs configuration errors of a domain, shows no button and allows no login', async () => {
+  it('a domain with configuration errors logs them, and has no button and no login', async () => {
     const lines = await pluginLines(setup)
     for (const domain of ['mistake', 'text']) {
       expect(await buttonsOf(setup, domain), domain).to.deep.equal([])
@@ -97,7 +97,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
     expect(messageOn(page)).to.equal(111)
   })
 
-  it('begins no empty session for a visitor without one, on any domain', async () => {
+  it('a visitor who is not signed in gets no session cookie', async () => {
     for (const domain of ['', 'path', 'without']) {
       const headersOf = async (path: string) => (await setup.browser().step(`${setup.urlOf(domain)}${path}`)).headers
       expect(await headersOf('scripts/common-0.0.1.js')).not.to.have.property('set-cookie')
@@ -106,7 +106,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
   })
 
   // Shows: meshcentral 26.
-  it('writes no secret to the authentication log or the console', async () => {
+  it('neither authentication log nor console contains a secret', async () => {
     const everything = `${(await setup.data.authLog()).join('\n')}${setup.server().output()}`
     for (const secret of [CLIENT.client_secret, 'an-old-secret']) expect(everything).not.to.include(secret)
   })
@@ -126,7 +126,7 @@ describe('the plugin in a MeshCentral with a strategy in domaindefaults', () => 
     },
   })
 
-  it('signs users in to each domain with its own account, also after a restart', async () => {
+  it('each domain signs users in with an account of its own, also after a restart', async () => {
     // Each address follows from the name of the server or domain; `own` configures its own address.
     const baseOf = (domain: string) =>
       setup.urlOf(domain).replace('localhost', domain === 'own' ? 'localhost' : '127.0.0.1')

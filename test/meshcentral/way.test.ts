@@ -15,7 +15,7 @@ describe('redirects during a login', () => {
     browser.cookies.matching(new URL(setup.url)).map(({ name }) => name)
 
   // Shows: meshcentral 18.
-  it('returns to the followed link after the login, without credentials in it', async () => {
+  it('a login returns to the followed link, without credentials in the address', async () => {
     const browser = setup.browser()
     expect(isLoginPage(await browser.get(`${setup.url}?viewmode=10&gotonode=node1`))).to.equal(true)
     const page = await signIn(setup, browser, setup.person())
@@ -31,7 +31,7 @@ describe('redirects during a login', () => {
   })
 
   // Shows: meshcentral 10.
-  it('redirects straight to the IdP, but shows refusals and logouts on the login page', async () => {
+  it('a failed login or logout ends on the login page if logins begin without it', async () => {
     const url = setup.urlOf('straight')
     const browser = setup.browser()
     const person = setup.person({ groups: ['in'] })
@@ -50,7 +50,7 @@ describe('redirects during a login', () => {
   })
 
   // Shows: meshcentral 9.
-  it('shows a message once, only to its user, and none from a forged cookie', async () => {
+  it('the login page shows a message once, only to its user, and no forged one', async () => {
     const browser = setup.browser()
     const failed = await signIn(setup, browser, setup.person(), { domain: 'closed' })
     expect(messageOn(failed)).to.equal(100)
@@ -62,7 +62,7 @@ describe('redirects during a login', () => {
     }
   })
 
-  it('forbids caching and referrers at each step of a login', async () => {
+  it('each step of a login forbids caching and referrers', async () => {
     const browser = setup.browser()
     const started = await browser.step(`${setup.url}auth-oidc`)
     const finished = await browser.step(await answerOfIdp(setup, browser, setup.person()))
@@ -80,7 +80,7 @@ describe('redirects during a login with sessionSameSite strict', () => {
   })
 
   // Shows: meshcentral 19.
-  it('ends on a page that redirects by itself, so that the browser sends the session', async () => {
+  it('a login ends on a page that redirects, so that the browser sends its session', async () => {
     const browser = setup.browser()
     const person = setup.person()
     const answer = await browser.step(
@@ -103,7 +103,7 @@ describe('redirects during a login with sessionSameSite strict', () => {
     expect(messageOn(await otherBrowser.get(`${setup.urlOf('closed')}login`))).to.equal(100)
   })
 
-  it('keeps the login key through a login', async () => {
+  it('a login keeps the login key', async () => {
     const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'key', path: 'auth-oidc?key=k1' })
     expect(isApp(page)).to.equal(true)
     expect(page.url).to.deep.equal(`${setup.urlOf('key')}?key=k1`)

@@ -92,7 +92,7 @@ for (const place of ['port', 'host name'] as const) {
       expect((await setup.browser().step(address)).status).to.equal(404)
     })
 
-    it('connects a guest to the shared device', async () => {
+    it('a guest reaches the shared device by web relay', async () => {
       const browser = await signedIn(setup, setup.person())
       const page = await setup.open(browser)
       const { url } = await page.ask('createDeviceShareLink', {
@@ -108,7 +108,7 @@ for (const place of ['port', 'host name'] as const) {
       expect(await seenBy(guest)).to.equal(PAGE)
     })
 
-    it("closes a session's tunnels at its logout, and no others", async () => {
+    it("a logout closes the session's tunnels, and no others", async () => {
       const person = setup.person()
       const [leaver, remaining] = [await signedIn(setup, person), await signedIn(setup, person)]
       const bystander = await signedIn(setup, setup.person())

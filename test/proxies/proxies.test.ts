@@ -45,7 +45,7 @@ const cachedAssets = (upstream: number) => `  location ~* \\.(css|js|png)$ {
   }
 `
 
-describe('behind a proxy as the page has it', () => {
+describe('a server behind a proxy configured as documented', () => {
   let port = 0
   let inside = 0
   let folder = ''
@@ -164,7 +164,7 @@ describe('behind a proxy as the page has it', () => {
     describe(name, () => {
       before(() => use(name))
 
-      it('signs users with 0 to 400 groups in and out, and closes their open pages', async () => {
+      it('users with up to 400 groups sign in and out, and their open pages close', async () => {
         for (const groups of [0, 40, 120, 400]) {
           const browser = await signedIn(inGroups(groups))
           const control = await setup.open(browser)
@@ -176,7 +176,7 @@ describe('behind a proxy as the page has it', () => {
         }
       })
 
-      it('accepts twelve tabs with long names and return paths', async () => {
+      it('twelve tabs with long names and return paths sign in', async () => {
         const defaults = setup.person({ name: 'é'.repeat(1_000) })
         const person = setup.person({}, { ...defaults, sub: 's'.repeat(240) })
         const browser = open()
@@ -190,7 +190,7 @@ describe('behind a proxy as the page has it', () => {
         expectWithinLimits(browser)
       })
 
-      it("closes a user's page when the IdP ends the session by back channel", async () => {
+      it("a user's page closes when the IdP ends the session by back-channel logout", async () => {
         const person = inGroups(3)
         const browser = await signedIn(person)
         const control = await setup.open(browser)
@@ -199,7 +199,7 @@ describe('behind a proxy as the page has it', () => {
         expect(await isSignedIn(setup, browser)).to.equal(false)
       })
 
-      it("serves domains by path and by name, and logs the visitor's real address", async () => {
+      it("domains work by path and by name, and logs have the user's real address", async () => {
         for (const domain of ['by-path', 'by-name']) {
           const person = setup.person()
           const browser = await signedIn(person, domain)
@@ -209,7 +209,7 @@ describe('behind a proxy as the page has it', () => {
         }
       })
 
-      it('answers a login over HTTP/2', async () => {
+      it('a login starts over HTTP/2', async () => {
         const session = connect(setup.url, { rejectUnauthorized: false, servername: 'localhost' })
         try {
           const stream = session.request({ ':path': '/auth-oidc' })
@@ -221,7 +221,7 @@ describe('behind a proxy as the page has it', () => {
         }
       })
 
-      it('serves a custom Express server below a path', async () => {
+      it('a custom Express server works below a path', async () => {
         for (const groups of [0, 400]) {
           const person = inGroups(groups)
           const browser = open(devices.url)
@@ -251,7 +251,7 @@ describe('behind a proxy as the page has it', () => {
       return cache + site.replace('  location / {', `${assets}  location / {`)
     })
 
-  it('checks the login page’s files live, and finds those cached with cookies', async () => {
+  it('the live check of files finds those cached together with cookies', async () => {
     const client = { redirect_uri: `${setup.url}auth-oidc-callback` } as ClientSettings
     const ask = () =>
       askForFiles({ client }, async (address) => {
@@ -270,7 +270,7 @@ describe('behind a proxy as the page has it', () => {
     expect(await ask()).to.deep.include({ verdict: 'fail' })
   })
 
-  it('serves no session from a cache that keeps cookies with files', async () => {
+  it('a cache that keeps cookies with files delivers no session to another user', async () => {
     await withCache()
     const browser = await signedIn(setup.person())
     const url = new URL(setup.url)

@@ -11,7 +11,7 @@ const PAGE_PACKAGES = [...PAGE.matchAll(/`npm install (?:--save-dev )?([^`]+)`/g
 const DONE = { status: 0, stderr: '' }
 const STRICT = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node', '--skipLibCheck', 'false']
 
-describe('the test kit of the package, packed and installed by npm', function () {
+describe('the packed test kit', function () {
   this.timeout(300_000)
   let project: NpmProject
   before(async function () {
@@ -32,7 +32,7 @@ describe('the test kit of the package, packed and installed by npm', function ()
     return project.node('node_modules/mocha/bin/mocha.js', 'server.test.mjs')
   }
 
-  it('names the missing package of a test server, and starts the other servers', async () => {
+  it('a test server without its package names the package; the others start', async () => {
     const program = `
       import { startApns, startAprsIs, startIdp } from 'mesh-companion/testing'
       const messageOf = (error) => error.message
@@ -49,7 +49,7 @@ describe('the test kit of the package, packed and installed by npm', function ()
     expect(results[2]).to.match(/^tcp:\/\/127\.0\.0\.1:\d+$/)
   })
 
-  it('declares types that need no other types than those of Node.js', async () => {
+  it('the types of the test kit need no other types than those of Node.js', async () => {
     await project.write(
       'types.ts',
       `import { type Idp, startAprsIs, startApns, startFcm, startIdp, startWebPush, VirtualClock } from 'mesh-companion/testing'
@@ -64,7 +64,7 @@ describe('the test kit of the package, packed and installed by npm', function ()
     expect([status, stdout]).to.deep.equal([0, ''])
   })
 
-  it('exports only entry points with types that compile with the newest Node.js types', async () => {
+  it('the types of all entry points compile with the newest Node.js types', async () => {
     const { exports } = JSON.parse(await readFile('package.json', 'utf8')) as { exports: Record<string, unknown> }
     const code = Object.keys(exports).filter((path) => !path.endsWith('.json'))
     expect(code).to.include('./plugin').and.to.include('./sidecar')
@@ -74,13 +74,13 @@ describe('the test kit of the package, packed and installed by npm', function ()
     expect([status, stdout]).to.deep.equal([0, ''])
   })
 
-  it('passes the documented test on Express 5 after the documented installation', async () => {
+  it('the documented test passes on Express 5 after the documented installation', async () => {
     await project.add(...PAGE_PACKAGES)
     expect(await expressVersion()).to.match(/^5\./)
     expect((await runExample()).stdout).to.include('1 passing')
   })
 
-  it('the documented test fails if the server does not start, but awaits a slow start', async () => {
+  it('the documented test fails if the server does not start, but waits for a slow one', async () => {
     const failed = await runExample((example) => example.replace('const people', "throw new Error('no start')\n$&"))
     expect(failed.status).to.equal(1)
     expect(failed.stdout).to.include('1 failing').and.include('no start')
@@ -89,7 +89,7 @@ describe('the test kit of the package, packed and installed by npm', function ()
     expect(slow.stdout).to.include('1 passing')
   })
 
-  it('passes the documented test on Express 4, and its types compile there too', async () => {
+  it('the documented test passes on Express 4, and its types compile', async () => {
     await project.add(...PAGE_PACKAGES.filter((name) => name !== 'express'), 'express@4', '@types/express@4')
     expect(await expressVersion()).to.match(/^4\./)
     expect((await runExample()).stdout).to.include('1 passing')

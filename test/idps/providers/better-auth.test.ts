@@ -4,7 +4,7 @@ import { ALICE, BOB } from '../support/people.ts'
 import { betterAuth } from './better-auth.ts'
 
 runMatrix(betterAuth, (bench) => {
-  it('lets a refused user choose another account if that account could be admitted', async () => {
+  it('a refused user can choose another account at better-auth and sign in', async () => {
     const lab = await bench().lab({
       registered: { groups: 'by_scope' },
       groups: { required: 'mesh-admins' },

@@ -4,12 +4,12 @@ import { runMatrix } from '../matrix/run-matrix.ts'
 import { canaille } from './canaille.ts'
 
 runMatrix(canaille, (bench) => {
-  it('accepts a client id with blanks and a percent sign, percent-encoded', async () => {
+  it('a login works with a client id with blanks, a plus and a percent sign', async () => {
     const { lab, browser } = await signInCleanly(bench(), { registered: { client_id: 'a client + 100 %' } })
     expectNoComplaint(lab, await signOutFully(lab, browser))
   })
 
-  it('gets UserInfo if the ID token lacks email_verified, and verifies its signature', async () => {
+  it("requests UserInfo for email_verified, and verifies Canaille's signature", async () => {
     const types: (string | null)[] = []
     const listening: typeof globalThis.fetch = async (input, init) => {
       const answer = await globalThis.fetch(input, init)
@@ -20,11 +20,11 @@ runMatrix(canaille, (bench) => {
     expect(types).to.deep.equal(['application/jwt'])
   })
 
-  it('verifies signed UserInfo by the published algorithms without configuration', async () => {
+  it('verifies signed UserInfo without configuration, by published algorithms', async () => {
     await signInCleanly(bench(), { registered: { userinfo_signed_response_alg: 'RS256' } })
   })
 
-  it('answers a hybrid login in the fragment', async () => {
+  it('a hybrid login has its answer in the fragment', async () => {
     const { trail } = await signInCleanly(bench(), { both: { response_types: ['code id_token'] } })
     // The query holds only the issuer's name.
     const callback = trail.find(({ pathname }) => pathname === '/auth-oidc-callback')

@@ -4,7 +4,7 @@ import { ALICE } from '../support/people.ts'
 import { glewlwyd } from './glewlwyd.ts'
 
 runMatrix(glewlwyd, (bench) => {
-  it('tells the administrator to allow PKCE if Glewlwyd refuses it', async () => {
+  it('the log tells the administrator to allow PKCE if Glewlwyd refuses it', async () => {
     const { idp, lab: start } = bench()
     await idp.forbidPkce()
     const lab = await start()

@@ -10,8 +10,8 @@ import { describeUpstream } from './keycloak/upstream.ts'
 import { keycloak } from './keycloak.ts'
 
 runMatrix(keycloak, (bench) => {
-  describe('beyond the matrix', () => {
-    it('signs out a user if groups make the ID token too long for a URL', async () => {
+  describe('Keycloak beyond the matrix', () => {
+    it('a user with groups that make the ID token too long for a URL can sign out', async () => {
       const { idp } = bench()
       const groups = Array.from({ length: 120 }, (_, index) => `a-group-with-a-long-name-number-${index}`)
       await idp.setPerson({ ...ALICE, groups })
@@ -23,7 +23,7 @@ runMatrix(keycloak, (bench) => {
       expectNoComplaint(lab, page)
     })
 
-    it('reports whether the post-logout address is registered, without a login', async () => {
+    it('the live check reports whether the post-logout address is registered', async () => {
       for (const [registered, expected] of [
         [{}, 'ok'],
         [{ post_logout_redirect_uris: ['https://elsewhere.example.org/login'] }, 'fail'],
@@ -42,7 +42,7 @@ runMatrix(keycloak, (bench) => {
     describeStepUp(bench)
   })
 
-  describe('following the documentation page', () => {
+  describe('a Keycloak that follows the documentation page', () => {
     describeGuide(bench)
   })
 })

@@ -5,7 +5,7 @@ import { ALICE } from '../support/people.ts'
 import { lemonldap } from './lemonldap.ts'
 
 runMatrix(lemonldap, (bench) => {
-  it('reads an error from the fragment, where LemonLDAP ignores form_post', async () => {
+  it('logs an error from the fragment, because LemonLDAP ignores form_post for errors', async () => {
     const { idp, lab: start } = bench()
     idp.askForConsent()
     const lab = await start({ both: { response_types: ['code id_token'] } })

@@ -6,11 +6,11 @@ import { ALICE } from '../support/people.ts'
 import { spring } from './spring.ts'
 
 runMatrix(spring, (bench) => {
-  it('accepts pushed requests that the client chooses to send', async () => {
+  it('a login works with a pushed request that the IdP does not require', async () => {
     expectPushed((await signInCleanly(bench(), { client: { require_pushed_authorization_requests: true } })).trail)
   })
 
-  it('names the wrong auth method settings at introspection and revocation', async () => {
+  it('logs which auth method settings of introspection and revocation are wrong', async () => {
     const lab = await bench().lab({
       both: { token_endpoint_auth_method: 'client_secret_post' },
       client: {

@@ -62,14 +62,14 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
   }
   const groups = () => JSON.parse(`{${GROUPS}}`).groups
 
-  it('signs a user in and out to the login page by the steps of Keycloak’s page', async () => {
+  it('a client made by the documented steps signs a user in and out', async () => {
     const lab = await labOfTheGuide()
     const { browser } = await signInAs(lab, ALICE)
     await signOutFully(lab, browser)
     expect(await lab.idp.ownSessions(ALICE)).to.equal(0)
   })
 
-  it('decides access by groups with the mapper and rules of Keycloak’s page', async () => {
+  it('the documented mapper and rules admit users by groups', async () => {
     const lab = await labOfTheGuide({ groups: groups() })
     await addMapper()
     const [alice, bob] = [await signInAs(lab, ALICE), await signInAs(lab, BOB)]
@@ -79,7 +79,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
     expectRefused(lab, await lab.signIn(CAROL), 'not_in_required_group', [/groups\.required/])
   })
 
-  it('makes no site admin by a subgroup of the same name: names are full paths', async () => {
+  it('a subgroup of the same name makes no site admin, because names are full paths', async () => {
     const { admin } = bench().idp
     const lab = await labOfTheGuide({ groups: groups() })
     await addMapper()
@@ -93,7 +93,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
     expect(bob.me.userGroups).to.include('/mesh-users/mesh-admins')
   })
 
-  it('needs the client scope groups where groups.scope requests it', async () => {
+  it('a login with groups.scope works only with the client scope groups', async () => {
     const { scope: _none, ...rules } = groups()
     const lab = await labOfTheGuide({ groups: rules })
     expectRefused(lab, await lab.signIn(ALICE), 'scope_refused', [/invalid_scope/, /groups\.scope/])
@@ -101,7 +101,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
     expect((await lab.signIn(ALICE)).me).to.include({ status: 200, siteAdmin: true })
   })
 
-  it('decides access by realm roles with the one setting of Keycloak’s page', async () => {
+  it('the documented setting admits users by realm roles', async () => {
     const { admin } = bench().idp
     const rules = JSON.parse(`{${ROLES}}`).groups
     const lab = await labOfTheGuide({ groups: rules })
@@ -122,7 +122,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
     expectRefused(lab, await lab.signIn(ALICE), 'not_in_required_group', [/groups\.required/])
   })
 
-  it('gets logout tokens only if front channel logout is off, and none on disable', async () => {
+  it('Keycloak sends logout tokens only if front channel logout is off', async () => {
     const { idp } = bench()
     const telling = (url: string) => ({
       attributes: {

@@ -15,7 +15,7 @@ const BROKER_CLIENT = { clientId: 'the-realm-in-front', secret: 'secret-of-the-r
  * them out there too.
  */
 export function describeUpstream(bench: () => Bench<Keycloak>): void {
-  it('signs out at the upstream provider too, so that the next login asks again', async () => {
+  it('a logout also ends the session at the upstream IdP', async () => {
     const { idp, keep } = bench()
     keep(() => idp.admin.delete(`/${UPSTREAM}`))
     await joinRealms(idp)
