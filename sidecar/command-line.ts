@@ -48,7 +48,7 @@ type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'
 /** The options that select a command. At most one of them may be used. */
 const COMMAND_OPTIONS = ['check', 'restore', 'move-to'] as const satisfies readonly (keyof typeof OPTIONS)[]
 
-/** A mistake in the command line, as a sentence without its final period. */
+/** A mistake in the command line. The message is a statement without its final period, or ends with a question. */
 class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -68,7 +68,7 @@ export function readCommandLine(): Command {
     return commandIn(values)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    process.stderr.write(`${error.message}.\n\n${USAGE}`)
+    process.stderr.write(`${error.message}${error.message.endsWith('?') ? '' : '.'}\n\n${USAGE}`)
     process.exit(EXIT_USAGE)
   }
 }
