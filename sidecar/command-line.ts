@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { nearest } from './config/reading/nearest.ts'
 import { VERSION } from './config/version.ts'
+import { type Answers, INIT_FLAGS, type InitFlag } from './operator/init/questions.ts'
 
 const USAGE = `Usage: mesh-companion-sidecar --config FILE [COMMAND]
 
@@ -16,21 +17,47 @@ Without a command, it starts the sidecar. Commands:
 
 Without --config:
 
+  --init DIR         write DIR/sidecar.json from the answers to questions, and check it
   --version          print the version
   --help             print this help
+
+Answers for --init; without them, it asks:
+
+  --callsign CALL    the callsign of the sidecar, such as N0CALL-10
+  --port PORT        the port of the API
+  --fcm-key FILE     Android: the key of the service account from Firebase
+  --apns-key FILE    iOS: the .p8 key from Apple
+  --apns-key-id ID   iOS: the id of that key
+  --apns-team-id ID  iOS: the team id
+  --apns-topic ID    iOS: the bundle id of the app
+  --webpush-subject ADDRESS  Web Push: your address for push services
 `
 
 /** Exit code for a wrong command line: `EX_USAGE` of sysexits.h. */
-const EXIT_USAGE = 64
+export const EXIT_USAGE = 64
 
-/** What the command line asks for. Each command needs the configuration file `config`. */
-export type Command = { readonly config: string } & (
+/** What the command line asks for. */
+export type Command = InitCommand | ConfiguredCommand
+
+/** Writes a configuration. `answers`: the values of the flags. */
+export interface InitCommand {
+  readonly kind: 'init'
+  readonly folder: string
+  readonly answers: Answers
+}
+
+/** A command that needs the configuration file `config`. */
+export type ConfiguredCommand = { readonly config: string } & (
   | { readonly kind: 'start' }
   /** `public`: the public address of the API to check; undefined to skip that check. */
   | { readonly kind: 'check'; readonly live: boolean; readonly public: string | undefined }
   | { readonly kind: 'restore'; readonly backup: string }
   | { readonly kind: 'move'; readonly target: string }
 )
+
+const INIT_OPTIONS = Object.fromEntries(INIT_FLAGS.map((name) => [name, { type: 'string' }])) as {
+  readonly [name in InitFlag]: { readonly type: 'string' }
+}
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -39,6 +66,8 @@ const OPTIONS = {
   public: { type: 'string' },
   restore: { type: 'string' },
   'move-to': { type: 'string' },
+  init: { type: 'string' },
+  ...INIT_OPTIONS,
   version: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const
@@ -46,7 +75,7 @@ const OPTIONS = {
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values']
 
 /** The options that select a command. At most one of them may be used. */
-const COMMAND_OPTIONS = ['check', 'restore', 'move-to'] as const satisfies readonly (keyof typeof OPTIONS)[]
+const COMMAND_OPTIONS = ['init', 'check', 'restore', 'move-to'] as const satisfies readonly (keyof typeof OPTIONS)[]
 
 /** A mistake in the command line. The message is a statement without its final period, or ends with a question. */
 class UsageError extends Error {
@@ -96,9 +125,15 @@ function readOptions(): Values {
 /** Returns the command that the options select. Throws a {@link UsageError} if they contradict each other. */
 function commandIn(values: Values): Command {
   const { config, check = false, live = false, public: address, restore, 'move-to': target } = values
-  if (!config) throw new UsageError('--config is missing')
+  const flags = INIT_FLAGS.filter((name) => values[name] !== undefined)
+  if (values.init !== undefined && config !== undefined) throw new UsageError('Use only one of --init and --config')
+  if (values.init === undefined && flags.length > 0) throw new UsageError(`Use --${flags[0]} with --init`)
   const chosen = COMMAND_OPTIONS.filter((name) => values[name] !== undefined)
   if (chosen.length > 1) throw new UsageError(`Use only one of ${chosen.map((name) => `--${name}`).join(' and ')}`)
+  if (values.init === '') throw new UsageError('--init needs a folder')
+  if (values.init !== undefined)
+    return { kind: 'init', folder: values.init, answers: Object.fromEntries(flags.map((name) => [name, values[name]])) }
+  if (!config) throw new UsageError('--config is missing')
   if (live && !check) throw new UsageError('Use --live with --check')
   if (address !== undefined && !(live && /^https?:/.test(address) && URL.canParse(address)))
     throw new UsageError('Use --public with --live and an http or https address')

@@ -1,5 +1,5 @@
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
-import { type Command, readCommandLine } from './command-line.ts'
+import { type ConfiguredCommand, EXIT_USAGE, type InitCommand, readCommandLine } from './command-line.ts'
 import type { Sidecar } from './compose.ts'
 import type { Problem } from './config/problem.ts'
 import { loadSettings } from './config/reading/load-settings.ts'
@@ -34,7 +34,7 @@ interface Configuration {
  * Reads the configuration. If it is wrong, prints every mistake to stdout and ends the process. Commands print mistakes
  * as text. A start prints them as log lines, because operators look in the log of a service that did not start.
  */
-function readConfiguration({ config, kind }: Command): Configuration {
+function readConfiguration({ config, kind }: Pick<ConfiguredCommand, 'config' | 'kind'>): Configuration {
   const isCommand = kind !== 'start'
   const outcome = loadSettings(config, process.env)
   if (isCommand) for (const warning of outcome.warnings) process.stdout.write(`Warning: ${describeProblem(warning)}\n`)
@@ -57,26 +57,26 @@ function warnAbout(warnings: readonly Problem[], log: Log): void {
 }
 
 /**
- * Checks the configuration, then ends the process: with {@link EXIT_CONFIG} if a start would fail, with 1 if a live
- * check fails, otherwise with 0.
+ * Checks the configuration. Returns the exit code: {@link EXIT_CONFIG} if a start would fail, 1 if a live check fails,
+ * otherwise 0.
  */
 async function check(
-  { config, live, public: address }: Extract<Command, { kind: 'check' }>,
+  { config, live, public: address }: Omit<Extract<ConfiguredCommand, { kind: 'check' }>, 'kind'>,
   settings: Settings,
-): Promise<never> {
+): Promise<number> {
   stopWithoutPackages()
   const { checkStart } = await import('./operator/commands/check.ts')
   const { errors, warnings } = await checkStart(settings, config)
   const print = (line: string) => process.stdout.write(`${printableText(line)}\n`)
   for (const warning of warnings) print(`Warning: ${warning}`)
   for (const error of errors) print(error)
-  if (errors.length > 0) process.exit(EXIT_CONFIG)
+  if (errors.length > 0) return EXIT_CONFIG
   print(`${config} is fine.`)
-  if (!live) process.exit(0)
+  if (!live) return 0
   const { checkLive } = await import('./operator/commands/check-live.ts')
   const verdicts = await checkLive(settings, address)
   for (const { verdict, text } of verdicts) print(`${verdict.padEnd(4)} ${text}`)
-  process.exit(verdicts.some(({ verdict }) => verdict === 'fail') ? 1 : 0)
+  return verdicts.some(({ verdict }) => verdict === 'fail') ? 1 : 0
 }
 
 /** Ends the process with {@link EXIT_CONFIG} if a package that the sidecar needs is not installed. */
@@ -88,6 +88,26 @@ function stopWithoutPackages(): void {
     process.stdout.write(`${error.message} ${error.remedy}\n`)
     process.exit(EXIT_CONFIG)
   }
+}
+
+/** Writes a new configuration and checks it, then ends the process. */
+async function initialize({ folder, answers }: InitCommand): Promise<never> {
+  const { init, nextStep } = await import('./operator/init/init.ts')
+  const { openConversation } = await import('./operator/init/conversation.ts')
+  const conversation = openConversation(process.stdin, process.stdout)
+  const outcome = await init(folder, answers, conversation).finally(() => conversation.close())
+  if (outcome.kind !== 'written') {
+    process.stderr.write(`${printableText(outcome.reason)}\n`)
+    process.exit(outcome.kind === 'wrong_flag' ? EXIT_USAGE : 1)
+  }
+  const config = outcome.file
+  process.stdout.write(`${config} is written.\n`)
+  const code = await check(
+    { config, live: true, public: undefined },
+    readConfiguration({ config, kind: 'check' }).settings,
+  )
+  process.stdout.write(`${nextStep(config, code === 0)}\n`)
+  process.exit(code)
 }
 
 /** Replaces the database by a backup, then ends the process. */
@@ -187,7 +207,8 @@ function endBy(signal: NodeJS.Signals): never {
 }
 
 setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_TIMEOUT_MS)
-const command = readCommandLine()
+const given = readCommandLine()
+const command = given.kind === 'init' ? await initialize(given) : given
 const configuration = readConfiguration(command)
 const { settings } = configuration
 switch (command.kind) {
@@ -195,7 +216,7 @@ switch (command.kind) {
     await run(configuration, () => loadSettings(command.config, process.env))
     break
   case 'check':
-    await check(command, settings)
+    process.exit(await check(command, settings))
     break
   case 'restore':
     await restore(command.backup, settings)

@@ -73,7 +73,7 @@ describe('The deploy files for operators', () => {
 
     it('the unit does not restart after exit codes that only an operator can fix', () => {
       const sources = read('sidecar/main.ts') + read('sidecar/command-line.ts')
-      const codes = [...sources.matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map(([, code]) => code)
+      const codes = [...sources.matchAll(/^(?:export )?const EXIT_\w+ = (\d+)$/gm)].map(([, code]) => code)
       expect(settings.get('RestartPreventExitStatus')?.split(' ')).to.have.members(codes)
     })
 

@@ -100,9 +100,9 @@ describe('The documents for operators', () => {
     const options = [...stdout.matchAll(/^ {2}(--[\w-]+(?: [A-Z]+)?) /gm)].map(([, option]) => option)
     const command = textOf('every-day.md', '## The command')
     expect(namesIn(command, 'option')).to.have.members(options)
-    const codes = [...(source('main.ts') + source('command-line.ts')).matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map(
-      ([, code]) => code,
-    )
+    const codes = [
+      ...(source('main.ts') + source('command-line.ts')).matchAll(/^(?:export )?const EXIT_\w+ = (\d+)$/gm),
+    ].map(([, code]) => code)
     expect(rowsIn(command, 'exit code').map(([code]) => code)).to.have.members(['0', '1', ...codes])
   })
 })

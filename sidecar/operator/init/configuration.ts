@@ -1,0 +1,67 @@
+import { basename, isAbsolute, join, relative, resolve } from 'node:path'
+import { passcodeOf } from '../../aprs/passcode.ts'
+import { settingsFrom } from '../../config/reading/load-settings.ts'
+import { CERTIFICATE, type FoundFiles } from './found-files.ts'
+import { type Answers, QUESTIONS, type Question } from './questions.ts'
+
+/** The folder of system-wide configurations. Services that are configured there keep their data in {@link DATA}. */
+const SYSTEM = '/etc'
+const DATA = '/var/lib'
+
+/** A configuration before it is checked. */
+type Draft = Readonly<Record<string, unknown>>
+
+/**
+ * Builds the configuration for these answers. It contains only what differs from the defaults, and names files inside
+ * `folder` relative to it.
+ */
+export function draftFor(answers: Answers, found: FoundFiles, folder: string): Draft {
+  // Without a certificate, only a proxy on the same machine can reach the API.
+  const listen = found.hasCertificate ? { host: '::', ...CERTIFICATE } : { trustProxy: ['127.0.0.1'] }
+  const database = databaseFor(folder)
+  const draft: Record<string, unknown> = { listen, aprsis: {}, ...(database && { database }) }
+  for (const question of QUESTIONS) {
+    const answer = answers[question.flag]
+    if (answer !== undefined && answer !== '') put(draft, question.path.split('.'), settingOf(question, answer, folder))
+  }
+  if (answers.callsign) put(draft, ['aprsis', 'passcode'], passcodeOf(answers.callsign))
+  return draft
+}
+
+/** Returns what is wrong with the answer to this question, in a sentence, or undefined. */
+export function mistakeIn(question: Question, answers: Answers, found: FoundFiles, folder: string): string | undefined {
+  const outcome = settingsFrom(JSON.stringify(draftFor(answers, found, folder)), folder)
+  if ('settings' in outcome) return undefined
+  const problem = outcome.problems.find(({ path }) => path === question.path || path === question.rival)
+  return problem && `${problem.path}: ${problem.reason}. ${problem.remedy}`
+}
+
+function put(draft: Record<string, unknown>, steps: readonly string[], value: unknown): void {
+  const [step = '', ...rest] = steps
+  if (rest.length === 0) draft[step] = value
+  else {
+    const table = (draft[step] ?? {}) as Record<string, unknown>
+    draft[step] = table
+    put(table, rest, value)
+  }
+}
+
+function settingOf({ flag, isFile }: Question, answer: string, folder: string): unknown {
+  if (flag === 'callsign') return answer.toUpperCase()
+  // A text that is no number stays as it is, so that the check refuses it.
+  if (flag === 'port') return /^\d+$/.test(answer) ? Number(answer) : answer
+  return isFile ? shortPath(answer, folder) : answer
+}
+
+/** Returns the path of a file as the configuration names it. Relative paths in a configuration start at its folder. */
+function shortPath(file: string, folder: string): string {
+  const path = relative(folder, resolve(folder, file))
+  return path.startsWith('..') || isAbsolute(path) ? resolve(folder, file) : path
+}
+
+/** Returns the database of a configuration below `/etc`, where a service must not write; undefined for the default. */
+function databaseFor(folder: string): string | undefined {
+  const path = relative(SYSTEM, folder)
+  if (path === '' || path.startsWith('..') || isAbsolute(path)) return undefined
+  return join(DATA, basename(folder), 'sidecar.sqlite')
+}

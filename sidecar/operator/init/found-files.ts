@@ -1,0 +1,38 @@
+import { readdir } from 'node:fs/promises'
+
+/** Names of files in the configuration's folder that a new configuration can use. */
+export interface FoundFiles {
+  /** Whether the folder has a certificate with its key, under the names that certbot gives them. */
+  readonly hasCertificate: boolean
+  /** The key file of a service account, such as `firebase.json`. */
+  readonly serviceAccount: string | undefined
+  /** A signing key with the name that Apple gives it, such as `AuthKey_ABC1234567.p8`. */
+  readonly signingKey: string | undefined
+}
+
+export const CERTIFICATE = { certFile: 'fullchain.pem', keyFile: 'privkey.pem' }
+
+/** Returns the key id in the name of a signing key from Apple, or undefined. */
+export function keyIdIn(name: string): string | undefined {
+  return /AuthKey_([A-Z0-9]{10})\.p8$/.exec(name)?.[1]
+}
+
+/** Looks for usable files in a folder, by their names. If a name is ambiguous, finds none. */
+export async function findFiles(folder: string): Promise<FoundFiles> {
+  // The folder may not exist yet.
+  const names = await readdir(folder).catch((): string[] => [])
+  return {
+    hasCertificate: Object.values(CERTIFICATE).every((name) => names.includes(name)),
+    serviceAccount: only(names.filter(isServiceAccount)),
+    signingKey: only(names.filter((name) => keyIdIn(name) !== undefined)),
+  }
+}
+
+/** Whether a file has the name that Firebase gives a key, or that of our examples. */
+function isServiceAccount(name: string): boolean {
+  return name.endsWith('.json') && (name.startsWith('firebase') || name.includes('-firebase-adminsdk-'))
+}
+
+function only(names: readonly string[]): string | undefined {
+  return names.length === 1 ? names[0] : undefined
+}

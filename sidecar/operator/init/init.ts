@@ -1,0 +1,137 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { draftFor, mistakeIn } from './configuration.ts'
+import type { Conversation } from './conversation.ts'
+import { CERTIFICATE, type FoundFiles, findFiles } from './found-files.ts'
+import { type Answers, QUESTIONS, type Question } from './questions.ts'
+
+export type InitOutcome =
+  | { readonly kind: 'written'; readonly file: string }
+  /** A flag has a value that cannot be used. */
+  | { readonly kind: 'wrong_flag'; readonly reason: string }
+  /** The file exists, its folder cannot be written, or the operator ended the input. */
+  | { readonly kind: 'not_written'; readonly reason: string }
+
+/** The answer for "none" at a question with a fallback. */
+const NO_ANSWER = '-'
+
+/** The mode of the configuration: the service reads it by its group. */
+const FILE_MODE = 0o640
+/** The configuration that the systemd unit reads. */
+const SERVICE_FILE = '/etc/mesh-companion/sidecar.json'
+const FOLDER_MODE = 0o750
+
+/**
+ * Writes `sidecar.json` into a folder, from flags and from the answers to the remaining questions. Computes the
+ * passcode, copies no keys, and overwrites no file.
+ *
+ * @param given the values of the flags
+ */
+export async function init(directory: string, given: Answers, conversation: Conversation): Promise<InitOutcome> {
+  const folder = resolve(directory)
+  const file = join(folder, 'sidecar.json')
+  if (existsSync(file)) return existsAlready(file)
+  const found = await findFiles(folder)
+  const flags = { ...given, ...fileFlags(given) }
+  const answers = await answerAll(flags, found, folder, conversation)
+  if ('kind' in answers) return answers
+  try {
+    await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
+    await writeFile(file, `${JSON.stringify(draftFor(answers, found, folder), null, 2)}\n`, { flag: 'wx' })
+    await chmod(file, FILE_MODE)
+  } catch (error) {
+    // Another process may have written the file meanwhile.
+    if (existsSync(file)) return existsAlready(file)
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    const reason = `${file} cannot be written (${code}). Run the command as a user that may write there, for example with sudo.`
+    return { kind: 'not_written', reason }
+  }
+  if (!found.hasCertificate)
+    conversation.say(
+      `${folder} has no ${CERTIFICATE.certFile} and ${CERTIFICATE.keyFile}, so the API will serve only a proxy on this machine.`,
+    )
+  return { kind: 'written', file }
+}
+
+function existsAlready(file: string): InitOutcome {
+  const reason = `${file} exists, and --init overwrites nothing. Name another folder, or move the file away.`
+  return { kind: 'not_written', reason }
+}
+
+/** Returns the next step after the check of a new configuration. */
+export function nextStep(file: string, isFine: boolean): string {
+  const command = `mesh-companion-sidecar --config ${file}`
+  if (!isFine) return `Next: correct in ${file} what the lines above say, then run ${command} --check --live`
+  return file === SERVICE_FILE ? 'Next: sudo systemctl enable --now mesh-companion-sidecar' : `Next: ${command}`
+}
+
+/** Files are named relative to the working directory, as in any command, or relative to the configuration's folder. */
+function fileFlags(given: Answers): Answers {
+  const entries = QUESTIONS.filter(({ isFile }) => isFile).flatMap(({ flag }) => {
+    const name = given[flag]
+    return name !== undefined && existsSync(name) ? [[flag, resolve(name)]] : []
+  })
+  return Object.fromEntries(entries)
+}
+
+async function answerAll(
+  flags: Answers,
+  found: FoundFiles,
+  folder: string,
+  conversation: Conversation,
+): Promise<Answers | Exclude<InitOutcome, { kind: 'written' }>> {
+  const check = (question: Question, answers: Answers) => mistakeIn(question, answers, found, folder)
+  let answers: Answers = {}
+  for (const question of QUESTIONS) {
+    const { flag, after } = question
+    if (after !== undefined && !answers[after]) {
+      if (flags[flag] === undefined) continue
+      return { kind: 'wrong_flag', reason: `--${flag} is given without --${after}` }
+    }
+    const fallback = fallbackFor(question, found, answers, flags, conversation)
+    if (flags[flag] === undefined && conversation.isInteractive) {
+      const answer = await askUntilUsable(question, fallback, answers, check, conversation)
+      if (answer === undefined)
+        return { kind: 'not_written', reason: 'The input ended before the last question, so nothing was written.' }
+      answers = { ...answers, [flag]: answer }
+      continue
+    }
+    answers = { ...answers, [flag]: flags[flag] ?? fallback }
+    const mistake = check(question, answers)
+    if (mistake !== undefined) return { kind: 'wrong_flag', reason: `--${flag}: ${mistake}` }
+  }
+  return answers
+}
+
+/** Without a terminal, a signing key that was found is used only if the flags say the rest about it. */
+function fallbackFor(
+  { flag, fallback }: Question,
+  found: FoundFiles,
+  answers: Answers,
+  flags: Answers,
+  { isInteractive }: Conversation,
+): string {
+  const isComplete = flags['apns-team-id'] !== undefined && flags['apns-topic'] !== undefined
+  if (flag === 'apns-key' && !isInteractive && !isComplete) return ''
+  return fallback(found, answers) ?? ''
+}
+
+/** Asks until the answer passes the check. Returns undefined if the operator ends the input. */
+async function askUntilUsable(
+  { text, ...question }: Question,
+  fallback: string,
+  answers: Answers,
+  check: (question: Question, answers: Answers) => string | undefined,
+  conversation: Conversation,
+): Promise<string | undefined> {
+  const hint = fallback === '' ? '' : ` [${fallback}]`
+  for (;;) {
+    const typed = await conversation.ask(`${text}${hint}: `).catch(() => undefined)
+    if (typed === undefined) return undefined
+    const answer = typed === NO_ANSWER ? '' : typed || fallback
+    const mistake = check({ text, ...question }, { ...answers, [question.flag]: answer })
+    if (mistake === undefined) return answer
+    conversation.say(mistake)
+  }
+}

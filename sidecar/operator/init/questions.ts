@@ -1,0 +1,87 @@
+import { type FoundFiles, keyIdIn } from './found-files.ts'
+
+/** The flags of `--init`, each of which answers one question. */
+export const INIT_FLAGS = [
+  'callsign',
+  'port',
+  'fcm-key',
+  'apns-key',
+  'apns-key-id',
+  'apns-team-id',
+  'apns-topic',
+  'webpush-subject',
+] as const
+
+export type InitFlag = (typeof INIT_FLAGS)[number]
+
+/** The answers by flag. An empty text means that the setting keeps its default. */
+export type Answers = Partial<Readonly<Record<InitFlag, string>>>
+
+/** A question about one setting. */
+export interface Question {
+  readonly flag: InitFlag
+  /** The JSON path of the setting. */
+  readonly path: string
+  /** Another setting that the answer may contradict. */
+  readonly rival?: string
+  readonly text: string
+  readonly isFile?: true
+  /** The question is asked only if this one has an answer. */
+  readonly after?: InitFlag
+  /** Returns the answer to use if the operator gives none. */
+  fallback(found: FoundFiles, answers: Answers): string | undefined
+}
+
+const none = (): undefined => undefined
+
+/** The questions in the order in which they are asked. */
+export const QUESTIONS: readonly Question[] = [
+  {
+    flag: 'callsign',
+    path: 'aprsis.callsign',
+    text: 'Callsign of the sidecar, with an SSID that no other program uses',
+    fallback: () => 'N0CALL-10',
+  },
+  {
+    flag: 'port',
+    path: 'listen.port',
+    rival: 'admin.port',
+    text: 'Port of the API',
+    fallback: ({ hasCertificate }) => (hasCertificate ? '443' : '8080'),
+  },
+  {
+    flag: 'fcm-key',
+    path: 'push.fcm.serviceAccountFile',
+    text: "Android: file with the service account's key from Firebase",
+    isFile: true,
+    fallback: ({ serviceAccount }) => serviceAccount,
+  },
+  {
+    flag: 'apns-key',
+    path: 'push.apns.keyFile',
+    text: 'iOS: file with the .p8 key from Apple',
+    isFile: true,
+    fallback: ({ signingKey }) => signingKey,
+  },
+  {
+    flag: 'apns-key-id',
+    path: 'push.apns.keyId',
+    text: 'iOS: key id',
+    after: 'apns-key',
+    fallback: (_found, answers) => keyIdIn(answers['apns-key'] ?? ''),
+  },
+  { flag: 'apns-team-id', path: 'push.apns.teamId', text: 'iOS: team id', after: 'apns-key', fallback: none },
+  {
+    flag: 'apns-topic',
+    path: 'push.apns.topic',
+    text: "iOS: the app's bundle id, such as org.example.aprs",
+    after: 'apns-key',
+    fallback: none,
+  },
+  {
+    flag: 'webpush-subject',
+    path: 'push.webpush.subject',
+    text: 'Web Push: your address for push services, such as mailto:operator@example.org',
+    fallback: none,
+  },
+]
