@@ -23,6 +23,11 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   readonly pushToken: string
   /** Whether the sidecar acknowledges messages in the station's name. Default: false, so the app must do it. */
   readonly ackMessages?: boolean
+  /**
+   * Senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any ending.
+   * Default: none.
+   */
+  readonly blocked?: readonly string[]
   /** The station's own avatar; null clears it. Default: undefined, so the avatar at the server stays as it is. */
   readonly avatar?: OwnAvatar | null
   readonly store: AppStore
@@ -58,6 +63,8 @@ export interface PhoneClient {
    * station stays registered.
    */
   setAvatar(avatar: OwnAvatar | null): Promise<void>
+  /** Changes the list of senders whose messages this phone does not get. */
+  setBlocked(blocked: readonly string[]): Promise<void>
   /** Call this when the network is available again. Retries at once. */
   networkChanged(): void
   /**
@@ -83,6 +90,7 @@ export async function createClient(options: ClientOptions): Promise<PhoneClient>
     pushTapped: (data) => phone.pushTapped(data),
     setPushToken: (pushToken) => phone.setPushToken(pushToken),
     setAvatar: (avatar) => phone.setAvatar(avatar),
+    setBlocked: (blocked) => phone.setBlocked(blocked),
     networkChanged: () => phone.networkChanged(),
     unregister: () => phone.unregister(),
     close: () => phone.close(),
@@ -118,6 +126,7 @@ class StationPhone implements PhoneClient {
   #pushToken: string
   /** The station's own avatar; null if the app cleared it, undefined if the app never set one. */
   #avatar: OwnAvatar | null | undefined
+  #blocked: readonly string[]
   /** Hash of an avatar that the server refused. */
   #refusedHash: string | undefined
   /** Time of the last registration, in milliseconds since 1970. */
@@ -126,8 +135,9 @@ class StationPhone implements PhoneClient {
   #isUnregistered = false
 
   constructor(options: ClientOptions, state: ClientState) {
-    const { callsign, ssid, passcode, platform, ackMessages = false, pushToken, avatar, store } = options
-    const { avatars = avatarsInMemory(), timers = platformTimers, random = Math.random } = options
+    const { callsign, ssid, passcode, platform, ackMessages = false, blocked = [] } = options
+    const { pushToken, avatar, store, avatars = avatarsInMemory() } = options
+    const { timers = platformTimers, random = Math.random } = options
     const { baseUrl, fetch, timeoutMs } = options
     this.#claim = { callsign, ssid, auth: passcode }
     this.#platform = platform
@@ -135,6 +145,7 @@ class StationPhone implements PhoneClient {
     this.#timers = timers
     this.#pushToken = pushToken
     this.#avatar = avatar
+    this.#blocked = blocked
     const { signal } = this.#ending
     this.#calls = createCalls({
       baseUrl,
@@ -191,6 +202,11 @@ class StationPhone implements PhoneClient {
   async setAvatar(avatar: OwnAvatar | null): Promise<void> {
     this.#avatar = avatar
     this.#refusedHash = undefined
+    await this.#queue.run('heartbeat')
+  }
+
+  async setBlocked(blocked: readonly string[]): Promise<void> {
+    this.#blocked = blocked
     await this.#queue.run('heartbeat')
   }
 
@@ -317,6 +333,7 @@ class StationPhone implements PhoneClient {
       platform: this.#platform,
       pushToken: this.#pushToken,
       ackMessages: this.#ackMessages,
+      ...(this.#blocked.length > 0 && { blocked: this.#blocked }),
       avatarHash: this.#ownHash(),
     }
   }

@@ -44,7 +44,7 @@ export function createReceiver({ stations, history, isBlocked, acks, metrics, lo
     if (outcome.kind === 'no_station') return
     const { sourceAsReceived: from, to, seqId } = message
     if (outcome.ack) acks.acknowledge({ from, to, seqId })
-    else if (seqId !== '' && wantsAcks(stations.get(to))) acks.withhold(mayAck)
+    else if (seqId !== '' && wantsAcks(stations.get(to), message)) acks.withhold(mayAck)
   }
 
   return async (lines) => {

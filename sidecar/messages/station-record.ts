@@ -1,3 +1,4 @@
+import { isSameOptions, NO_OPTIONS } from './devices/device-options.ts'
 import {
   type Avatar,
   type ByPlatform,
@@ -60,14 +61,15 @@ export function avatarAfter(current: Avatar, uploaded: AvatarUpload | undefined,
 
 /** Whether a registration changes only the time of the last registration of its device. */
 export function changesNothing(registration: Registration, station: Station): boolean {
-  const { deviceId, platform, pushToken, ackMessages, avatar } = registration
+  const { deviceId, platform, pushToken, ackMessages, options = NO_OPTIONS, avatar } = registration
   const device = deviceOf(station, deviceId)
   return (
     avatarAfter(station.avatar, avatar, 0) === station.avatar &&
     device?.tokenDead === false &&
     device.platform === platform &&
     device.pushToken === pushToken &&
-    device.ackMessages === ackMessages
+    device.ackMessages === ackMessages &&
+    isSameOptions(device.options, options)
   )
 }
 

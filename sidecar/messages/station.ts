@@ -1,3 +1,5 @@
+import { type DeviceOptions, takes } from './devices/device-options.ts'
+
 /** A callsign with optional SSID, `N0CALL` or `N0CALL-7`: upper case, at most 9 characters. */
 export type StationKey = string
 
@@ -38,6 +40,7 @@ export interface Device {
    */
   readonly tokenDead: boolean
   readonly ackMessages: boolean
+  readonly options: DeviceOptions
   /**
    * Stamp of the device's first registration. It is the device's cursor until the device sends one. The device is not
    * notified of messages stored before it.
@@ -92,9 +95,11 @@ export function parseDeviceKey(key: string): readonly [station: StationKey, id: 
 }
 
 /**
- * Whether messages to the station are acknowledged: at least one device wants acks and has a live push token. An ack
- * for a station that no notification reaches would mislead the sender.
+ * Whether a message of the sender is acknowledged: at least one device of the station takes it, wants acks and has a
+ * live push token. An ack for a message that no notification announces would mislead the sender.
  */
-export function wantsAcks(station: Station | undefined): boolean {
-  return station?.devices.some(({ ackMessages, tokenDead }) => ackMessages && !tokenDead) ?? false
+export function wantsAcks(station: Station | undefined, message: { readonly from: StationKey }): boolean {
+  const isAcknowledging = ({ ackMessages, tokenDead, options }: Device) =>
+    ackMessages && !tokenDead && takes(options, message)
+  return station?.devices.some(isAcknowledging) ?? false
 }

@@ -5,6 +5,7 @@ import type {
   RateLimitSettings,
   StationsSettings,
 } from '../config/settings.ts'
+import type { DeviceOptions } from './devices/device-options.ts'
 import type { Keyring } from './keyring.ts'
 import type { Instances, Leases } from './leases.ts'
 import type { ReceivedMessage, StoredMessage } from './message.ts'
@@ -79,6 +80,8 @@ export interface Registration {
   readonly platform: Platform
   readonly pushToken: string
   readonly ackMessages: boolean
+  /** Default: none. */
+  readonly options?: DeviceOptions
   readonly avatar?: AvatarUpload
   /** The network of the client. The limit of new stations and devices applies per network. */
   readonly client: string
@@ -187,13 +190,13 @@ export interface History {
    * its earlier appends before it reads more.
    *
    * `mayAck`: whether the caller could send acks now. Only then can an outcome have `ack`, and only one of all callers
-   * gets it. The message must have a sequence id, its station must want acks ({@link wantsAcks}), and the throttle must
-   * allow the ack. The ack is then recorded as sent.
+   * gets it. The message must have a sequence id, its station must want to acknowledge it ({@link wantsAcks}), and the
+   * throttle must allow the ack. The ack is then recorded as sent.
    */
   append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
-   * Returns the messages newer than `from` (by default `since`), oldest first. `since` is the cursor that the device
-   * sent. `answerStamp` is computed as by {@link Cursors.stampFor}, for an answer with the messages newer than `since`.
+   * Returns the messages newer than `from` (by default `since`) that the device takes, oldest first. `since` is the
+   * cursor that the device sent. `answerStamp` is computed as by {@link Cursors.stampFor}, for an answer with the messages newer than `since`.
    * Returns undefined if the station is not registered, or has no such device.
    */
   since(station: StationKey, deviceId: DeviceId, since: number, from?: number): Promise<NewMessages | undefined>
@@ -204,6 +207,8 @@ export interface History {
 /** New messages of a station and the data for an answer with them, all read at one moment. */
 export interface NewMessages {
   readonly messages: readonly StoredMessage[]
+  /** Whether every device of the station without options gets the same messages. */
+  readonly isShareable: boolean
   /** The stamp of the answer, which the phone stores as its next cursor. */
   readonly answerStamp: number
   /** Stamp of the station's registration. Its ring has no earlier messages. */

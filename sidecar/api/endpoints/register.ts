@@ -1,6 +1,7 @@
 import type { RegisterBody } from '../../client/wire/bodies.ts'
 import { ApiError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import { blockedList } from '../../messages/devices/blocked-senders.ts'
 import type { AvatarUpload, Platform, Station, StationKey, Store } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
 import { plainBody } from '../answers/answer.ts'
@@ -55,6 +56,7 @@ export function registerEndpoint(parts: RegisterParts): Endpoint {
       platform: body.platform,
       pushToken: body.pushToken,
       ackMessages: body.ackMessages,
+      options: { blocked: blockedList(body.blocked ?? []) },
       client: newcomerNetwork(client),
       ...(avatar ? { avatar } : {}),
     })

@@ -1,4 +1,5 @@
 import type { Platform } from '../../client/wire/bodies.ts'
+import { BLOCKED_ENTRY, MAX_BLOCKED } from '../../messages/devices/blocked-senders.ts'
 import { PLATFORMS } from '../../messages/store.ts'
 
 /** Limit of the stations in a request. Source: Limits, stations per `/v1/avatars` request. */
@@ -34,17 +35,31 @@ const SINCE = {
   description: 'Cursor: the newest server time whose messages the client has stored.',
 }
 
+/** Form of a device id. */
+export const DEVICE_ID = '^[\\x21-\\x7e]{1,64}$'
+
 const DEVICE: Members = {
   deviceId: {
     type: ['string', 'null'],
-    pattern: '^[\\x21-\\x7e]{1,64}$',
+    pattern: DEVICE_ID,
     description:
       'Identifies the phone among those of the station: random, made once by the app, and secret. Null means none.',
   },
 }
 
+const OPTIONS: Members = {
+  blocked: {
+    type: ['array', 'null'],
+    items: { type: 'string', pattern: BLOCKED_ENTRY },
+    maxItems: MAX_BLOCKED,
+    description:
+      'Senders whose messages this phone does not get: callsigns, or beginnings of callsigns with a * at the end.',
+  },
+}
+
 const OPTIONAL_AT_REGISTER: Members = {
   ...DEVICE,
+  ...OPTIONS,
   wantHistory: { type: ['boolean', 'null'], description: 'Whether the answer includes the messages newer than since.' },
   since: { ...SINCE, type: ['integer', 'null'] },
   avatarHash: {

@@ -2,8 +2,9 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { AvatarsBody, RegisterBody, SyncBody, UnregisterBody } from '../../client/wire/bodies.ts'
 import { jsonPath, pointerSteps } from '../../config/json-path.ts'
 import { ApiError, type ErrorDetail } from '../../errors.ts'
+import { BLOCKED_ENTRY } from '../../messages/devices/blocked-senders.ts'
 import { parseSubscription, subscriptionText } from '../../push/web-push/subscription.ts'
-import { BODY_SCHEMAS, type BodySchema } from './body-schemas.ts'
+import { BODY_SCHEMAS, type BodySchema, DEVICE_ID } from './body-schemas.ts'
 
 /** Validates a body. Throws `invalid_request` that lists the body's mistakes. Ignores unknown members. */
 export type BodyCheck<Body> = (body: unknown) => Body
@@ -68,6 +69,11 @@ function detailOf(error: ErrorObject): ErrorDetail {
   return { path: jsonPath(steps), reason: reasonOf(error) }
 }
 
+const PATTERN_REASONS: Readonly<Record<string, string>> = {
+  [DEVICE_ID]: 'It must be 1 to 64 visible ASCII characters, without spaces.',
+  [BLOCKED_ENTRY]: 'It must be a callsign with or without SSID, or the beginning of one with a * at the end.',
+}
+
 function reasonOf({ keyword, params }: ErrorObject): string {
   switch (keyword) {
     case 'type':
@@ -78,9 +84,8 @@ function reasonOf({ keyword, params }: ErrorObject): string {
       return `It has more than ${params.limit} entries.`
     case 'maxLength':
       return `It has more than ${params.limit} characters.`
-    // Only device ids have a pattern, so the text is about them.
     case 'pattern':
-      return 'It must be 1 to 64 visible ASCII characters, without spaces.'
+      return PATTERN_REASONS[params.pattern] ?? 'It does not have the right form.'
     default:
       return 'It does not have the right form.'
   }

@@ -26,6 +26,6 @@ const MAX_BYTES = 80_000_000
 export function createRingCache(store: RingStore, maxBytes: number = MAX_BYTES): RingCache {
   const { stations, history } = store
   const memory = new RingMemory(stations, maxBytes)
-  if (store.isShared) return new SharedRings({ history, memory })
+  if (store.isShared) return new SharedRings({ stations, history, memory })
   return new LocalRings({ stations, history, feed: store.feed, cursors: store.cursors, memory })
 }

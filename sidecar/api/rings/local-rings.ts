@@ -1,5 +1,7 @@
+import { hasOptions } from '../../messages/devices/device-options.ts'
 import { deviceOf } from '../../messages/station.ts'
 import type { Cursors, DeviceId, Feed, History, StationKey, Stations, StoredMessage } from '../../messages/store.ts'
+import { ownAnswer } from './own-answer.ts'
 import { addToRing, createRing } from './ready-ring.ts'
 import type { NewMessages, RingCache } from './ring-cache.ts'
 import { type CachedRing, type RingMemory, uncounted } from './ring-memory.ts'
@@ -26,6 +28,8 @@ interface Load {
  * then on, the feed adds each message once it is durable, and requests need no query. A ring becomes absent again when
  * memory runs short. A ring is loaded again if a request has an older cursor or the station was registered again.
  *
+ * A device with options gets an {@link ownAnswer}, which is read from the history and not cached.
+ *
  * Guarantee: an answer has exactly the messages that the history has for the station's present registration.
  */
 export class LocalRings implements RingCache {
@@ -48,8 +52,9 @@ export class LocalRings implements RingCache {
   }
 
   async since(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
-    if (!deviceOf(this.#stations.get(key), device)) return undefined
-    const cached = this.#cachedFor(key, since)
+    const { options } = deviceOf(this.#stations.get(key), device) ?? {}
+    if (!options) return undefined
+    const cached = hasOptions(options) ? undefined : this.#cachedFor(key, since)
     if (!cached) return this.#load(key, device, since)
     this.#memory.touch(key)
     const head = this.#memory.headOf(key, cached, since)
@@ -87,6 +92,7 @@ export class LocalRings implements RingCache {
     try {
       const read = await this.#history.since(key, device, since)
       if (!read) return undefined
+      if (!read.isShareable) return ownAnswer(read, since, this.#stations)
       const { messages, newestDropped, answerStamp: serverTime } = read
       const { perStation } = this.#history
       const cached = uncounted(createRing({ registeredAt, completeFrom: since, newestDropped, messages }, perStation))

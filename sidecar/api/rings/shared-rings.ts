@@ -1,9 +1,11 @@
-import type { DeviceId, History, StationKey } from '../../messages/store.ts'
+import type { DeviceId, History, NewMessages as ReadMessages, StationKey, Stations } from '../../messages/store.ts'
+import { ownAnswer } from './own-answer.ts'
 import { addToRing, createRing } from './ready-ring.ts'
 import type { NewMessages, RingCache } from './ring-cache.ts'
 import { type RingMemory, uncounted } from './ring-memory.ts'
 
 interface SharedRingsParts {
+  readonly stations: Pick<Stations, 'get'>
   readonly history: Pick<History, 'since' | 'perStation'>
   readonly memory: RingMemory
 }
@@ -19,15 +21,19 @@ interface SharedRingsParts {
  * the ring is dropped and the request repeated. All rings are dropped when the history's lineage changes, as after a
  * failover, because any of them may hold messages that the history lost.
  *
+ * A device with options gets an {@link ownAnswer}, which is not cached. It does not use the cached rings.
+ *
  * Guarantee: an answer has every message that the history had during the request, and no other.
  */
 export class SharedRings implements RingCache {
+  readonly #stations: Pick<Stations, 'get'>
   readonly #history: Pick<History, 'since' | 'perStation'>
   readonly #memory: RingMemory
   /** Lineage of the history from which the cached rings were read. */
   #lineage: string | undefined
 
-  constructor({ history, memory }: SharedRingsParts) {
+  constructor({ stations, history, memory }: SharedRingsParts) {
+    this.#stations = stations
     this.#history = history
     this.#memory = memory
   }
@@ -44,6 +50,7 @@ export class SharedRings implements RingCache {
     const readFrom = cached && Math.max(cached.ring.completeFrom, newestCached)
     const read = await this.#history.since(key, device, since, readFrom)
     if (!read) return undefined
+    if (!read.isShareable) return this.#ownAnswer(key, device, since, readFrom === undefined ? read : undefined)
     const { registeredAt, messages, newest, newestDropped, lineage } = read
     if (lineage !== this.#lineage) {
       this.#memory.clear()
@@ -65,5 +72,16 @@ export class SharedRings implements RingCache {
     const last = ring.stamps.at(-1) ?? 0
     const head = this.#memory.headOf(key, current, since)
     return { head, serverTime: last > since ? last : read.answerStamp, isTruncated: ring.newestDropped > since }
+  }
+
+  /** Answers a device with options. `read`: the history since the cursor, if it was read already. */
+  async #ownAnswer(
+    key: StationKey,
+    device: DeviceId,
+    since: number,
+    read: ReadMessages | undefined,
+  ): Promise<NewMessages | undefined> {
+    const whole = read ?? (await this.#history.since(key, device, since))
+    return whole && ownAnswer(whole, since, this.#stations)
   }
 }

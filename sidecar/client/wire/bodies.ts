@@ -37,6 +37,10 @@ export interface RegisterBody extends DeviceClaim {
   /** Whether the sidecar acknowledges messages in the station's name. */
   readonly ackMessages: boolean
   readonly wantHistory?: boolean | null
+  /**
+   * Senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any ending.
+   */
+  readonly blocked?: readonly string[] | null
   /** Cursor of the device, as server time in milliseconds; with `wantHistory`, the answer has newer messages. */
   readonly since?: number | null
   readonly avatarHash?: string | null

@@ -140,6 +140,7 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     column(({ pushedThrough }) => pushedThrough),
     column(({ newestCursor }) => newestCursor),
     column(({ firstToken }) => (firstToken === null ? null : withoutNul(firstToken))),
+    column(({ options }) => options.blocked.join(' ')),
   ])
   await query(INSERT_STATIONS, [keys, page.map(({ registeredAt }) => registeredAt), page.map(({ proven }) => proven)])
   const avatars = page.flatMap(({ key, avatar }) => (avatar ? [{ key, ...avatar }] : []))

@@ -129,6 +129,11 @@ describe('The API calls', () => {
     [{ since: '0' }, 'since'],
     [{ wantHistory: 1 }, 'wantHistory'],
     [{ avatarImage: 5 }, 'avatarImage'],
+    [{ blocked: 'N1CALL' }, 'blocked'],
+    [{ blocked: new Array(51).fill('N1CALL') }, 'blocked'],
+    [{ blocked: ['N1CALL', 'N1 CALL'] }, 'blocked[1]'],
+    [{ blocked: ['*CALL'] }, 'blocked[0]'],
+    [{ blocked: [''] }, 'blocked[0]'],
   ] as const) {
     // Shows: sidecar 3.1, 3.2, 3.3, 3.4, 3.5, 8.2, 11.1, 11.3, 11.4, 11.5, 11.6, 11.7, 11.8, 11.10, C3.2, C5.1, C5.2.
     // Shows: sidecar F1.5.

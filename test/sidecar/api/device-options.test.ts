@@ -28,4 +28,34 @@ describe('the API with options of a phone', () => {
     expect(answers.map(({ body }) => body.truncated)).to.deep.equal([true, true, undefined])
     expect(texts(await sync(cursor))).to.have.length(50)
   })
+
+  // Shows: sidecar C17.1, C17.3.
+  it('a phone with blocked senders gets the messages of others, also beside a phone without', async () => {
+    await register({ deviceId: 'one', blocked: ['n1call-*'] })
+    await register({ pushToken: 'another' })
+    await receive('spam', { from: 'N1CALL-9' })
+    await receive('hello', { from: 'N1CALL' })
+    for (const [deviceId, expected] of [
+      [null, ['spam', 'hello']],
+      ['one', ['hello']],
+      [null, ['spam', 'hello']],
+    ] as const)
+      expect(texts(await sync(0, deviceId))).to.deep.equal(expected)
+    const { body } = await register({ deviceId: 'one', wantHistory: true, since: 0, blocked: null })
+    expect(body.messages.map(({ text }) => text)).to.deep.equal(['spam', 'hello'])
+  })
+
+  it('answers a phone with blocked senders with the avatars of the other senders', async () => {
+    const hash = 'icon:dog'
+    for (const callsign of ['N1CALL', 'N2CALL'])
+      await api.post(
+        '/v1/register',
+        registration(callsign, { avatarUpdate: true, avatarIcon: 'dog', avatarHash: hash }),
+      )
+    await register({ deviceId: 'one', blocked: ['N2CALL-7'] })
+    for (const from of ['N1CALL-7', 'N2CALL-7']) await receive('hello', { from })
+    const { body } = await sync(0, 'one')
+    expect(body.avatars).to.deep.equal({ 'N1CALL-7': hash })
+    expect(body.serverTime).to.be.above(Number(body.messages[0]?.time))
+  })
 })

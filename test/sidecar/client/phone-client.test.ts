@@ -93,6 +93,15 @@ describe('The phone client', () => {
     expect(requested()).to.deep.equal(['register', 'register'])
   })
 
+  // Shows: sidecar C17.3.
+  it('sends its blocked senders with every registration, and at once when they change', async () => {
+    const client = await launched({ blocked: ['W1AW'] })
+    await client.setBlocked(['W1AW', 'SPAM*'])
+    await client.setBlocked([])
+    expect(setup.app.requests.map(({ body }) => body.blocked)).to.deep.equal([['W1AW'], ['W1AW', 'SPAM*'], undefined])
+    expect(setup.api.store.stations.get('N0CALL-7')?.devices[0]?.options.blocked).to.deep.equal([])
+  })
+
   it('after it unregisters, neither a late push nor a heartbeat registers it again', async () => {
     const client = await launched()
     await client.unregister()

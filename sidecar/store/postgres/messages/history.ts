@@ -1,3 +1,4 @@
+import { hasOptions, takes } from '../../../messages/devices/device-options.ts'
 import type { History, Stamps } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Appends } from './appends.ts'
@@ -23,11 +24,15 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
     async since(key, device, since, from = since) {
       const reading = await reader.read(key, device, from)
       if (!reading.station) return undefined
-      const { messages, registeredAt, newest, newestDropped } = reading.station
+      const { options, registeredAt, newest, newestDropped } = reading.station
+      const isShareable = !hasOptions(options)
+      const messages = isShareable
+        ? reading.station.messages
+        : reading.station.messages.filter((message) => takes(options, message))
       const withoutMessages = cursors.timeIn(reading, since)
       const { lineage } = reading
       const answerStamp = newest > since ? newest : withoutMessages
-      return { messages, registeredAt, newest, newestDropped, lineage, answerStamp }
+      return { messages, isShareable, registeredAt, newest, newestDropped, lineage, answerStamp }
     },
     perStation,
   }

@@ -1,3 +1,4 @@
+import { type DeviceOptions, NO_OPTIONS } from '../../../messages/devices/device-options.ts'
 import { deviceKey } from '../../../messages/station.ts'
 import type { DeviceId, StationKey, StoredMessage } from '../../../messages/store.ts'
 import { openBatches } from '../database/batches.ts'
@@ -12,8 +13,8 @@ const STATEMENTS = 2
 const WAITING_READS = 10_000
 
 const READ = `
-  SELECT last, station_registered_at AS "registeredAt", keys, registered_at AS "since", cursors, newest,
-    newest_dropped AS "newestDropped", messages
+  SELECT last, station_registered_at AS "registeredAt", keys, registered_at AS "since", cursors,
+    options, newest, newest_dropped AS "newestDropped", messages
   FROM read_newer($1, $2, $3) ORDER BY i`
 
 interface ReadRequest {
@@ -31,6 +32,8 @@ interface Row {
   readonly since: readonly number[]
   /** The newest cursor that each device sent. */
   readonly cursors: readonly number[]
+  /** JSON of {@link DeviceOptions}; null if the device has none. */
+  readonly options: string | null
   readonly newest: number | null
   readonly newestDropped: number | null
   readonly messages: Buffer | null
@@ -49,6 +52,8 @@ export interface Reading {
   readonly registeredAt: number
   /** The device of the request, or all devices; at least one. */
   readonly devices: readonly DeviceReading[]
+  /** The options of the device of the request. */
+  readonly options: DeviceOptions
   /** Stamp of the station's newest message; 0 if it has none. */
   readonly newest: number
   /** Stamp of the newest message that the ring has dropped; 0 if there is none. */
@@ -123,7 +128,8 @@ export function openReader(database: Queries, timeline: () => number = () => 0):
       if (!devices || registeredAt === null) return { last, station: undefined, lineage }
       const unpacked = messages ? unpackMessages(station, messages) : []
       const [newest, newestDropped] = [row.newest ?? 0, row.newestDropped ?? 0]
-      return { last, station: { registeredAt, devices, newest, newestDropped, messages: unpacked }, lineage }
+      const options: DeviceOptions = row.options === null ? NO_OPTIONS : JSON.parse(row.options)
+      return { last, station: { registeredAt, devices, options, newest, newestDropped, messages: unpacked }, lineage }
     },
   }
 }

@@ -54,6 +54,7 @@ const FUNCTIONS = [
   'instances/take-name',
   'instances/leave',
   'instances/hold-leases',
+  'messages/is-blocked',
   'messages/claim-acks',
   'messages/make-rings',
   'messages/append',

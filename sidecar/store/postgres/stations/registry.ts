@@ -1,6 +1,7 @@
 import type { Clock } from '../../../clock.ts'
 import { StoreError } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
+import { NO_OPTIONS } from '../../../messages/devices/device-options.ts'
 import {
   changesNothing,
   replaceableAfterMs,
@@ -32,7 +33,7 @@ const FIND_STATION = readSql(new URL('./find-station.sql', import.meta.url))
 const REGISTER = `
   SELECT kind, version, registered_at AS "registeredAt", written_at AS "writtenAt", now, icon, hash,
     updated_at AS "updatedAt", devices, displaced
-  FROM register_stations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ORDER BY i`
+  FROM register_stations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ORDER BY i`
 
 const REMOVE = 'SELECT remove_station($1, $2, $3) AS version'
 
@@ -184,6 +185,7 @@ class PostgresRegistry implements Registry {
       column(({ platform }) => platform),
       column(({ pushToken }) => withoutNul(pushToken)),
       column(({ ackMessages }) => ackMessages),
+      column(({ options = NO_OPTIONS }) => options.blocked.join(' ')),
       column(({ avatar }) => (avatar ? withoutNul(avatar.icon) : null)),
       column(({ avatar }) => avatar?.image ?? null),
       column(({ avatar }) => avatar?.hash ?? null),

@@ -12,6 +12,7 @@ import { type Connection, connect } from '../database/connection.ts'
 import { demandVersion, NEWEST } from '../database/migrations.ts'
 import { checkPages } from '../database/open-file.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
+import { type DeviceColumns, deviceFrom } from '../messages/load-stations.ts'
 import { openRingIndex, type RingIndex } from '../messages/ring-index.ts'
 
 const PAGE_STATIONS = 100
@@ -33,7 +34,7 @@ const STATIONS = `
 
 const DEVICES = `
   SELECT station, id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
-    registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough,
+    blocked, registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough,
     newest_cursor AS newestCursor, first_token AS firstToken
   FROM device WHERE station IN (SELECT value FROM json_each(?)) ORDER BY station, id`
 
@@ -53,10 +54,8 @@ interface StationRow extends Pick<StationContents, 'key' | 'registeredAt'> {
   readonly image: string
 }
 
-interface DeviceRow extends Omit<DeviceContents, 'tokenDead' | 'ackMessages'> {
+interface DeviceRow extends Omit<DeviceContents, 'tokenDead' | 'ackMessages' | 'options'>, DeviceColumns {
   readonly station: StationKey
-  readonly tokenDead: number
-  readonly ackMessages: number
 }
 
 /** The error for a file with an older schema. `remedy` says what the operator should do. */
@@ -146,8 +145,8 @@ async function* stationsOf(
     const rows: readonly StationRow[] = await all<StationRow>(STATIONS, last)
     const keys = rows.map(({ key }) => key)
     const devices = new Map<StationKey, DeviceContents[]>(keys.map((key) => [key, []]))
-    for (const row of await all<DeviceRow>(DEVICES, JSON.stringify(keys)))
-      devices.get(row.station)?.push(deviceFrom(row))
+    for (const { station, ...device } of await all<DeviceRow>(DEVICES, JSON.stringify(keys)))
+      devices.get(station)?.push(deviceFrom(device))
     const times = JSON.stringify(keys.flatMap((key) => ringsInFile.newer(key, 0)))
     const messages = await all<RingMessage & { readonly station: StationKey }>(MESSAGES, times)
     const rings = new Map<StationKey, RingMessage[]>(keys.map((key) => [key, []]))
@@ -161,10 +160,6 @@ async function* stationsOf(
       }))
     last = rows.length === PAGE_STATIONS ? rows.at(-1)?.key : undefined
   }
-}
-
-function deviceFrom({ station: _, tokenDead, ackMessages, ...device }: DeviceRow): DeviceContents {
-  return { ...device, tokenDead: tokenDead === 1, ackMessages: ackMessages === 1 }
 }
 
 function stationFrom({ key, registeredAt, proven, icon, ...avatar }: StationRow) {

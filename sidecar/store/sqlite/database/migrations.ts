@@ -6,10 +6,10 @@ import type { Connection } from './connection.ts'
 const APPLICATION_ID = 0x6d637363
 
 /** The version of the schema that the files in `tables/` create. Older versions were never published. */
-export const BASELINE = 9
+export const BASELINE = 10
 
 /**
- * The upgrade steps after {@link BASELINE}: the first upgrades version 9 to version 10, and so on. Never change a
+ * The upgrade steps after {@link BASELINE}: the first upgrades version 10 to version 11, and so on. Never change a
  * published step.
  */
 const STEPS: readonly string[] = []

@@ -19,8 +19,9 @@ interface AckClaimsParts {
  */
 export function claimAcks({ stations, settings, clock }: AckClaimsParts): AckClaims {
   const throttle = createAckThrottle(settings)
-  return ({ sourceAsReceived: from, to, seqId }) => {
-    if (seqId === '' || !wantsAcks(stations.get(to))) return false
+  return (message) => {
+    const { sourceAsReceived: from, to, seqId } = message
+    if (seqId === '' || !wantsAcks(stations.get(to), message)) return false
     const ack = { from, to, seqId }
     const now = clock.elapsed()
     if (!throttle.allows(ack, now)) return false

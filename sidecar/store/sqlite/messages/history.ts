@@ -1,5 +1,6 @@
 import type { Clock } from '../../../clock.ts'
 import type { Log } from '../../../log.ts'
+import { hasOptions, takes } from '../../../messages/devices/device-options.ts'
 import { deviceOf } from '../../../messages/station.ts'
 import type {
   AppendOutcome,
@@ -106,14 +107,17 @@ class SqliteHistory implements History {
     // Reads run between transactions, so every message in the ring index is in the file.
     const ring = await this.#database.read(async (queries) => {
       const registered = stations.get(station)
-      if (!registered || !deviceOf(registered, device)) return undefined
+      const { options } = deviceOf(registered, device) ?? {}
+      if (!registered || !options) return undefined
       const { registeredAt } = registered
+      const isShareable = !hasOptions(options)
       const newest = rings.newest(station)
       const newestDropped = rings.newestDropped(station)
       const times = rings.newer(station, from)
-      if (times.length === 0) return { messages: [], registeredAt, newest, newestDropped }
+      if (times.length === 0) return { messages: [], isShareable, registeredAt, newest, newestDropped }
       const [row] = await queries.all<{ messages: string }>(MESSAGES, JSON.stringify(times))
-      return { messages: parseMessages(station, row?.messages ?? '[]'), registeredAt, newest, newestDropped }
+      const messages = parseMessages(station, row?.messages ?? '[]').filter((message) => takes(options, message))
+      return { messages, isShareable, registeredAt, newest, newestDropped }
     })
     if (!ring) return undefined
     const lastMessage = ring.newest > since ? ring.newest : undefined

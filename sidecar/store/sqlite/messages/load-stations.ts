@@ -1,28 +1,47 @@
+import { NO_OPTIONS } from '../../../messages/devices/device-options.ts'
 import { type SeenStation, type StationRecord, stationFrom } from '../../../messages/station-record.ts'
 import type { Device } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 
 const LOAD = `
   SELECT key, station.registered_at AS stationSince, icon, hash, updated_at AS updatedAt,
-    id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
+    id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages, blocked,
     device.registered_at AS registeredAt, last_seen_at AS lastSeenAt
   FROM station JOIN device ON device.station = key LEFT JOIN avatar ON avatar.station = key
   ORDER BY key, device.registered_at`
 
-interface DeviceRow extends Omit<StationRecord, 'registeredAt' | 'devices'>, Omit<Device, 'tokenDead' | 'ackMessages'> {
-  readonly stationSince: number
+/** The columns of a device that JavaScript represents otherwise. */
+export interface DeviceColumns {
   readonly tokenDead: number
   readonly ackMessages: number
+  readonly blocked: string
+}
+
+interface StationRow
+  extends Omit<StationRecord, 'registeredAt' | 'devices'>,
+    Omit<Device, 'tokenDead' | 'ackMessages' | 'options'>,
+    DeviceColumns {
+  readonly stationSince: number
+}
+
+/** Converts the row of a device. */
+export function deviceFrom<Row extends DeviceColumns>({ tokenDead, ackMessages, blocked, ...device }: Row) {
+  return {
+    ...device,
+    tokenDead: tokenDead === 1,
+    ackMessages: ackMessages === 1,
+    options: blocked === '' ? NO_OPTIONS : { blocked: blocked.split(' ') },
+  }
 }
 
 /** Reads all stations with their devices. Heartbeats later update these device objects in place. */
 export async function loadStations(queries: Queries): Promise<readonly SeenStation[]> {
   const records: (StationRecord & { readonly devices: Device[] })[] = []
-  for (const row of await queries.all<DeviceRow>(LOAD)) {
-    const { key, stationSince, icon, hash, updatedAt, tokenDead, ackMessages, ...device } = row
+  for (const row of await queries.all<StationRow>(LOAD)) {
+    const { key, stationSince, icon, hash, updatedAt, ...device } = row
     if (records.at(-1)?.key !== key)
       records.push({ key, registeredAt: stationSince, devices: [], icon, hash, updatedAt })
-    records.at(-1)?.devices.push({ ...device, tokenDead: tokenDead === 1, ackMessages: ackMessages === 1 })
+    records.at(-1)?.devices.push(deviceFrom(device))
   }
   return records.map(stationFrom)
 }

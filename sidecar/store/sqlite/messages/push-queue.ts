@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../../clock.ts'
+import { hasOptions, NO_OPTIONS, takes } from '../../../messages/devices/device-options.ts'
 import type { PushClaim, PushQueue, Unpushed } from '../../../messages/push-queue.ts'
 import { deviceKey, deviceOf, PLATFORMS } from '../../../messages/station.ts'
 import type { Device, DeviceId, Feed, Platform, StationKey, Stations, StoredMessage } from '../../../messages/store.ts'
@@ -36,6 +37,16 @@ interface Entry {
   firstTryAt: number
 }
 
+/** The messages that a claim found in the ring. */
+interface Waiting {
+  /** The messages that the device takes; undefined if there are none. */
+  readonly unpushed: Unpushed | undefined
+  /** Stamp of the newest message, even if the device does not take it. */
+  readonly through: number | undefined
+}
+
+const NOTHING: Waiting = { unpushed: undefined, through: undefined }
+
 interface PushQueueParts {
   readonly database: Database
   readonly stations: Pick<Stations, 'get'>
@@ -65,7 +76,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
  *   `againAt` records its time.
  * - `settle` removes the entry. If a message arrived during the claim, a new one waits for the rest of its window.
  * - `retryLater` makes the entry wait for its delay. If the read of a claim fails, the entry is due again.
- * - If the device is no longer registered, or has no unpushed message, the claim removes the entry.
+ * - If the device is no longer registered, or has no unpushed message that it takes, the claim removes the entry.
  *
  * {@link PushMarks} writes settlements, several at a time. After `close`, no listener is called and no timer runs, but
  * claims can still be settled.
@@ -175,7 +186,8 @@ class SqlitePushQueue implements MemoryPushQueue {
   /** Adds a message that was stored at `now`. */
   #add(message: StoredMessage, now: number): void {
     const { stations, coalesceMs } = this.#parts
-    for (const { id } of stations.get(message.to)?.devices ?? []) {
+    for (const { id, options } of stations.get(message.to)?.devices ?? []) {
+      if (!takes(options, message)) continue
       const former = this.#entries.get(deviceKey(message.to, id))
       // If there is no entry, the device has been notified of all earlier messages.
       const entry = former ?? this.#createEntry(message.to, id, message.stamp - 1, now)
@@ -224,33 +236,43 @@ class SqlitePushQueue implements MemoryPushQueue {
   }
 
   /** Reads the messages that the devices have not been notified of. */
-  async #read(entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Unpushed>> {
+  async #read(entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Waiting>> {
     const { database, rings } = this.#parts
     // Reads between transactions, so that no device is notified of a message that may be rolled back.
     return database.read(async (reading) => {
-      const newest = entries.flatMap((entry) => {
+      const waiting = entries.map((entry) => {
+        const { registeredAt = 0, options = NO_OPTIONS } = this.#deviceOf(entry) ?? {}
         // If the device was unregistered and registered again, earlier messages are not included.
-        const stamps = rings.newer(entry.key, Math.max(entry.since, this.#deviceOf(entry)?.registeredAt ?? 0))
-        const stamp = stamps.at(-1)
+        const stamps = rings.newer(entry.key, Math.max(entry.since, registeredAt))
         // Set without an `await` after reading the stamps, so that every later message sets `againAt`.
         entry.againAt = undefined
-        return stamp === undefined ? [] : [{ entry, stamp, count: stamps.length }]
+        return { entry, stamps, options }
       })
-      const onlyInFile = newest.filter(({ entry }) => entry.newest === undefined).map(({ stamp }) => stamp)
-      const rows = onlyInFile.length > 0 ? await reading.all<StoredMessage>(MESSAGES, JSON.stringify(onlyInFile)) : []
+      const unread = waiting.flatMap(({ entry, stamps, options }) =>
+        hasOptions(options) ? stamps : entry.newest ? [] : stamps.slice(-1),
+      )
+      const rows = unread.length > 0 ? await reading.all<StoredMessage>(MESSAGES, JSON.stringify(unread)) : []
       const inFile = new Map(rows.map((message) => [message.stamp, message]))
       return new Map(
-        newest.flatMap(({ entry, stamp, count }) => {
-          const message = entry.newest ?? inFile.get(stamp)
-          return message ? [[entry, { count, newest: message }]] : []
+        waiting.map(({ entry, stamps, options }) => {
+          const through = stamps.at(-1)
+          if (through === undefined) return [entry, NOTHING]
+          if (!hasOptions(options)) {
+            const newest = entry.newest ?? inFile.get(through)
+            return [entry, { unpushed: newest && { count: stamps.length, newest }, through }]
+          }
+          const taken = stamps.flatMap((stamp) => inFile.get(stamp) ?? []).filter((message) => takes(options, message))
+          const newest = taken.at(-1)
+          return [entry, { unpushed: newest && { count: taken.length, newest }, through }]
         }),
       )
     })
   }
 
-  #claimOf(entry: Entry, unpushed: Unpushed | undefined): readonly PushClaim[] {
+  #claimOf(entry: Entry, { unpushed, through }: Waiting = NOTHING): readonly PushClaim[] {
     const device = this.#deviceOf(entry)
     if (!device || !unpushed) {
+      if (through !== undefined) this.#marks.add(deviceKey(entry.key, entry.id), through)
       this.#marks.ended(entry.isClaimed).catch(() => undefined)
       this.#finish(entry, entry.since)
       return []

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../clock.ts'
+import { NO_OPTIONS } from '../../../messages/devices/device-options.ts'
 import { deviceOf, MAX_DEVICES, UNPROVEN_MS } from '../../../messages/station.ts'
 import { avatarAfter, replaceableAfterMs, type SeenDevice } from '../../../messages/station-record.ts'
 import type { RegisterOutcome, Registration, StationKey, StoreSettings } from '../../../messages/store.ts'
@@ -127,11 +128,13 @@ export class Registrations {
 
   async #writeDevice(tx: Transaction, registration: Registration, registeredAt: number): Promise<SeenDevice> {
     const { memory, clock } = this.#parts
-    const { key, deviceId, platform, pushToken, ackMessages } = registration
+    const { key, deviceId, platform, pushToken, ackMessages, options = NO_OPTIONS } = registration
     const lastSeenAt = clock.now()
-    const device = { id: deviceId, platform, pushToken, tokenDead: false, ackMessages, registeredAt, lastSeenAt }
+    const [id, tokenDead] = [deviceId, false]
+    const device = { id, platform, pushToken, tokenDead, ackMessages, options, registeredAt, lastSeenAt }
     memory.setLastSeenInFile(device, lastSeenAt)
-    await tx.all(SET_DEVICE, key, deviceId, platform, pushToken, ackMessages ? 1 : 0, registeredAt, lastSeenAt)
+    const values = [key, id, platform, pushToken, ackMessages ? 1 : 0, registeredAt, lastSeenAt]
+    await tx.all(SET_DEVICE, ...values, options.blocked.join(' '))
     return device
   }
 

@@ -1,3 +1,4 @@
+import { deviceOptionsContract } from '../contract/device-options.contract.ts'
 import { devicesContract } from '../contract/devices.contract.ts'
 import { housekeepingContract } from '../contract/housekeeping.contract.ts'
 import { leasesContract } from '../contract/leases.contract.ts'
@@ -7,6 +8,7 @@ import { postgresStores } from './postgres-stores.ts'
 describe('The store in PostgreSQL', () => {
   describe('The registry', () => stationsContract(postgresStores()))
   describe('The devices of a station', () => devicesContract(postgresStores()))
+  describe('The options of devices', () => deviceOptionsContract(postgresStores()))
   describe('The housekeeping of the store', () => housekeepingContract(postgresStores()))
   describe('The leases of a single instance', () => leasesContract(postgresStores()))
 })

@@ -16,7 +16,10 @@ BEGIN
     FROM unnest(ack_of, ack_sources, ack_seq_ids) WITH ORDINALITY AS ack (message, source, seq_id, i)
       CROSS JOIN LATERAL (SELECT sources[message] AS sender, stations[message] AS addressee) AS of_message
     WHERE kind[message] > 0
-      AND EXISTS (SELECT FROM device WHERE device.station = addressee AND ack_messages AND NOT token_dead)
+      AND EXISTS (
+        SELECT FROM device
+        WHERE device.station = addressee AND ack_messages AND NOT token_dead
+          AND (blocked = '' OR NOT is_blocked(blocked, sender)))
     ORDER BY sender, addressee, source, seq_id, i
   ), unsent AS (
     SELECT wanted.* FROM wanted LEFT JOIN ack_sent AS sent USING (sender, addressee, source, seq_id)

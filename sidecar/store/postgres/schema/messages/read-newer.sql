@@ -1,6 +1,7 @@
 -- Answers several syncs at once. For each, from one snapshot: the messages of the station that are newer than its
 -- cursor; `last`, which is newer than all of these and older than whatever is stored later; and registration and cursor
 -- of the device with that key, or of all devices of the station if the key is null. `keys` is null if there is none.
+-- `options` is JSON; null for a device without options.
 --
 -- Messages are packed into one value a station, as unpackMessages reads them: decoding a row for each message, with a
 -- value for each member, takes three times as long. One plan for all: by itself PostgreSQL plans anew for each array,
@@ -8,7 +9,7 @@
 CREATE OR REPLACE FUNCTION read_newer(stations text[], devices text[], sinces float8[])
 RETURNS TABLE (
   i bigint, "last" bigint, station_registered_at bigint, keys text[], registered_at bigint[],
-  cursors bigint[], newest bigint, newest_dropped bigint, messages bytea)
+  cursors bigint[], options text, newest bigint, newest_dropped bigint, messages bytea)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
@@ -18,7 +19,9 @@ BEGIN
       CROSS JOIN clock
       LEFT JOIN station ON station.key = one.station
       LEFT JOIN LATERAL (
-        SELECT array_agg(key), array_agg(device.registered_at), array_agg(device.newest_cursor) FROM device
+        SELECT array_agg(key), array_agg(device.registered_at), array_agg(device.newest_cursor),
+          max(CASE WHEN blocked <> '' THEN json_build_object('blocked', string_to_array(blocked, ' '))::text END)
+        FROM device
         WHERE device.station = one.station AND (one.device IS NULL OR key = one.device)) AS asking ON true
       LEFT JOIN LATERAL (
         SELECT max(ring.time) AS newest, max(replaced) AS newest_dropped,

@@ -1,4 +1,5 @@
 -- Leases due rows to the caller, for each platform at most as many as its `rooms`, and returns what to notify of.
+-- Rows are also due for messages that their device does not take; such a row is deleted here.
 --
 -- In two steps: a message that is stored between the two is either read, or the row shows that it came during the
 -- lease.
@@ -42,12 +43,22 @@ BEGIN
       JOIN device USING (key)
       CROSS JOIN LATERAL (
         SELECT count(*) OVER (), ring.time, ring.source, ring.seq_id, ring.text FROM ring
-        WHERE ring.station = device.station AND ring.time > pushed_through ORDER BY ring.time DESC LIMIT 1) AS unpushed
+        WHERE ring.station = device.station AND ring.time > pushed_through
+          AND (blocked = '' OR NOT is_blocked(blocked, ring.source))
+        ORDER BY ring.time DESC LIMIT 1) AS unpushed
       -- Otherwise the planner picks the order: after a restart, a newer message could be notified before an older one.
       ORDER BY due.oldest_at;
   GET DIAGNOSTICS returned = ROW_COUNT;
   IF returned < cardinality(taken) THEN
-    DELETE FROM push_due WHERE push_due.station = ANY (taken) AND NOT EXISTS (
-      SELECT FROM device JOIN ring USING (station) WHERE key = push_due.station AND ring.time > pushed_through);
+    -- Messages that the device does not take count as notified, so that a later claim does not read them again.
+    PERFORM FROM device WHERE key = ANY (taken) ORDER BY key FOR NO KEY UPDATE;
+    WITH gone AS (
+      DELETE FROM push_due WHERE push_due.station = ANY (taken) AND NOT EXISTS (
+        SELECT FROM device JOIN ring USING (station)
+        WHERE key = push_due.station AND ring.time > pushed_through
+          AND (blocked = '' OR NOT is_blocked(blocked, ring.source)))
+      RETURNING push_due.station AS key, newest
+    )
+    UPDATE device SET pushed_through = newest FROM gone WHERE device.key = gone.key AND pushed_through < newest;
   END IF;
 END $$;

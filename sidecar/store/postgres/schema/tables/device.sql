@@ -7,6 +7,8 @@ CREATE TABLE device (
   push_token text NOT NULL,
   token_dead boolean NOT NULL DEFAULT false,
   ack_messages boolean NOT NULL,
+  -- Callsigns of senders whose messages the device does not get, separated by blanks.
+  blocked text NOT NULL DEFAULT '',
   registered_at bigint NOT NULL,
   last_seen_at bigint NOT NULL,
   -- The device was notified of messages up to this stamp, or the sidecar gave up on them.

@@ -6,6 +6,8 @@ CREATE TABLE device (
   push_token TEXT NOT NULL,
   token_dead INTEGER NOT NULL DEFAULT 0 CHECK (token_dead IN (0, 1)),
   ack_messages INTEGER NOT NULL CHECK (ack_messages IN (0, 1)),
+  -- Callsigns of senders whose messages the device does not get, separated by blanks.
+  blocked TEXT NOT NULL DEFAULT '',
   registered_at INTEGER NOT NULL,
   last_seen_at INTEGER NOT NULL,
   -- The device was notified of messages up to this stamp, or the sidecar gave up on them.

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { createLog } from '../../../../../sidecar/log.ts'
+import { NO_OPTIONS } from '../../../../../sidecar/messages/devices/device-options.ts'
 import type { StationRecord } from '../../../../../sidecar/messages/station-record.ts'
 import { StationCopy } from '../../../../../sidecar/store/postgres/stations/station-copy.ts'
 
@@ -7,7 +8,10 @@ const record = (pushToken: string, lastSeenAt = 1): StationRecord => ({
   key: 'N0CALL',
   registeredAt: 1,
   devices: [
-    { id: '', platform: 'android', pushToken, tokenDead: false, ackMessages: false, registeredAt: 1, lastSeenAt },
+    {
+      ...{ id: '', platform: 'android', pushToken, tokenDead: false, ackMessages: false, options: NO_OPTIONS },
+      ...{ registeredAt: 1, lastSeenAt },
+    },
   ],
   icon: null,
   hash: null,

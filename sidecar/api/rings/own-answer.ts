@@ -1,0 +1,20 @@
+import type { NewMessages as ReadMessages, Stations } from '../../messages/store.ts'
+import { plainHead } from '../answers/answer.ts'
+import { jsonText } from '../answers/json-text.ts'
+import { messageRecord, senderAvatars } from '../answers/message-record.ts'
+import type { NewMessages } from './ring-cache.ts'
+
+/**
+ * Returns the answer to a device whose options give it other messages than the cached ones. It is built for this request
+ * alone. `since`: the cursor of the request.
+ */
+export function ownAnswer(read: ReadMessages, since: number, stations: Pick<Stations, 'get'>): NewMessages {
+  const { messages, newestDropped, answerStamp } = read
+  const avatars = senderAvatars(
+    messages.map(({ from }) => from),
+    stations,
+  )
+  // Without the brace at the end, so that the endpoint can append members.
+  const head = jsonText({ messages: messages.map(messageRecord), avatars }).slice(0, -1)
+  return { head: plainHead(head), serverTime: answerStamp, isTruncated: newestDropped > since }
+}
