@@ -86,6 +86,7 @@ async function setUp(
     client_secret,
     redirect_uris: page.redirectUris,
     post_logout_redirect_uris: page.postLogoutUris,
+    ...provider.registration,
     ...registered,
   })
   const open: ScriptedBrowser[] = []

@@ -9,12 +9,32 @@ export interface MistakeCase {
   readonly line: RegExp
 }
 
+/** How a sign-out ends at a provider without an end-session endpoint. */
+export interface SignOutCase {
+  /** Condition and outcome, as the title of the test. */
+  readonly title: string
+  /** The page on which the browser stays, without a query. */
+  readonly landing: string
+  /** Whether the next login must enter the password again. */
+  readonly asksAgain: boolean
+}
+
+const COMPLETE: SignOutCase = {
+  title: 'signs out at the provider and returns to the login page',
+  landing: `${SERVER}login`,
+  asksAgain: true,
+}
+
 export interface PageCase {
   /** Name of the page's file among the pages about providers. */
   readonly page: string
   readonly provider: DocumentedProvider
   /** The name by which `--live` knows the provider. */
   readonly knownAs: string
+  /** Name of the account of alice, if the provider does not send her full name. Default: `Alice Example`. */
+  readonly accountName?: string
+  /** How a sign-out ends. Default: it ends the session at the provider and returns to the login page. */
+  readonly signOut?: SignOutCase
   /** The usual mistakes that the live check names, in the order of the page. */
   readonly mistakes: readonly MistakeCase[]
 }
@@ -23,7 +43,8 @@ export interface PageCase {
  * Declares the tests that each page about a documented provider must pass with its own configuration, unchanged. Call
  * inside a `describe`.
  */
-export function itFollowsItsPage({ page, provider, knownAs, mistakes }: PageCase): void {
+export function itFollowsItsPage({ page, provider, knownAs, accountName, signOut, mistakes }: PageCase): void {
+  const { title: signOutTitle, landing: signOutLanding, asksAgain } = signOut ?? COMPLETE
   const start = documentedSetups(page, provider)
 
   // Shows: plugin 2.12.
@@ -31,7 +52,7 @@ export function itFollowsItsPage({ page, provider, knownAs, mistakes }: PageCase
     const { signIn } = await start()
     const alice = await signIn('alice')
     expect(alice.me, JSON.stringify(alice.failure)).to.include({ status: 200, siteAdmin: true })
-    expect(alice.me.name).to.equal('Alice Example')
+    expect(alice.me.name).to.equal(accountName ?? 'Alice Example')
     expect(alice.me.email).to.equal('alice@example.test')
     expect((await signIn('bob')).me).to.include({ status: 200, siteAdmin: false })
     const carol = await signIn('carol')
@@ -40,14 +61,15 @@ export function itFollowsItsPage({ page, provider, knownAs, mistakes }: PageCase
   })
 
   // Shows: plugin 2.12.
-  it('signs out at the provider and returns to the login page', async () => {
-    const { signIn, signOut, lines } = await start()
-    const { person } = await signIn('bob')
-    const landing = await signOut(person)
-    expect(landing.url.split('?')[0], landing.text).to.equal(`${SERVER}login`)
-    expect(lines('logout-incomplete')).to.deep.equal([])
+  it(signOutTitle, async () => {
+    const setup = await start()
+    const { person } = await setup.signIn('bob')
+    const landing = await setup.signOut(person)
+    expect(landing.url.split('?')[0], landing.text).to.equal(signOutLanding)
+    expect(setup.lines('logout-incomplete')).to.deep.equal([])
     const next = await person.get(`${SERVER}auth-oidc`)
-    expect(next.forms[0]?.fields.map(([name]) => name)).to.include('password')
+    const asks = next.forms.some(({ fields }) => fields.some(([name]) => name === 'password'))
+    expect(asks).to.equal(asksAgain)
   })
 
   // Shows: plugin 9.49.

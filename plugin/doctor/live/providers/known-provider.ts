@@ -44,3 +44,9 @@ export function otherScopes(
 ): readonly string[] {
   return custom.scope.filter((scope) => !accepted.includes(scope))
 }
+
+/** Returns a list in the metadata. Undefined if the provider publishes none, or something other than strings. */
+export function publishedList(metadata: Metadata | undefined, name: keyof Metadata): readonly string[] | undefined {
+  const list: unknown = metadata?.[name]
+  return Array.isArray(list) && list.every((entry) => typeof entry === 'string') ? list : undefined
+}
