@@ -27,7 +27,7 @@ for (const { half, modules } of HALVES) {
     const folders = [...new Set(sources.map((name) => dirname(name)).filter((folder) => folder !== '.'))]
     const named = [...page.matchAll(/`([\w./-]+)`/g)].map(([, name = '']) => name)
 
-    it(`has ${modules} modules, and the page has a row for each and no other`, () => {
+    it(`README of the ${half} has a row for each of its ${modules} modules and no other`, () => {
       const modulesFound = [...new Set(folders.map((folder) => folder.replace(/\/.*/, '')))]
       const rows = tableRows(section(page, '## Modules')).map(([name = '']) =>
         name.replaceAll('`', '').replace('/', ''),
@@ -36,12 +36,12 @@ for (const { half, modules } of HALVES) {
       expect(rows).to.have.members(modulesFound)
     })
 
-    it('has no folder that the page does not name', () => {
+    it(`README of the ${half} names every folder`, () => {
       const withOwn = folders.filter((folder) => sources.some((name) => dirname(name) === folder))
       expect(withOwn.filter((folder) => !named.includes(`${folder}/`))).to.deep.equal([])
     })
 
-    it('has every file and folder that the page names', () => {
+    it(`every file and folder that README of the ${half} names exists`, () => {
       const paths = named.filter((name) => /\.(ts|md)$|\//.test(name) && !name.startsWith('mesh-companion/'))
       expect(paths.length).to.be.above(modules)
       // A row may name a file of its module without the folder.
@@ -52,7 +52,7 @@ for (const { half, modules } of HALVES) {
       expect(paths.filter((name) => !isThere(name))).to.deep.equal([])
     })
 
-    it(`has at most ${MOST_FILES} files in a folder, and no folder for a single file`, () => {
+    it(`no folder of the ${half} has over ${MOST_FILES} files or only one`, () => {
       const wrong = folders.filter((folder) => {
         const ownFiles = sources.filter((name) => dirname(name) === folder).length
         const below = folders.filter((candidate) => dirname(candidate) === folder).length

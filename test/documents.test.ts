@@ -54,7 +54,7 @@ const BROWSER =
 describe('the documents', () => {
   const links = DOCUMENTS.flatMap(linksOf)
 
-  it('link to nothing but what is there, headings included', () => {
+  it('links in documents lead to existing pages and headings', () => {
     expect(links.length).to.be.above(60)
     const anchors = new Map(DOCUMENTS.map(({ path, text }) => [path, anchorsOf(text)]))
     const dead = links.filter(
@@ -64,13 +64,13 @@ describe('the documents', () => {
     expect(dead.map(({ from, target }) => `${from}: ${target}`)).to.deep.equal([])
   })
 
-  it('link to nothing but what the package ships beside them', () => {
+  it('links in documents lead only to files that the package contains', () => {
     const always = ['README.md', ...SHIPPED]
     const unshipped = links.filter(({ path }) => !always.some((name) => path === name || path.startsWith(`${name}/`)))
     expect(unshipped.map(({ from, target }) => `${from}: ${target}`)).to.deep.equal([])
   })
 
-  it('documents name no file of the sources that the package lacks', () => {
+  it('documents name no source file that the package lacks', () => {
     const isSource = (code: string) => /^(?:plugin|sidecar|fixtures|packaging|test|\.github)\/\S*$/.test(code)
     const isShipped = (code: string) => SHIPPED.some((name) => code === name || code.startsWith(`${name}/`))
     const named = DOCUMENTS.filter(({ path }) => path !== 'README.md').flatMap(({ path, text }) =>
@@ -80,20 +80,20 @@ describe('the documents', () => {
     expect(named.filter(({ code }) => isSource(code) && !isShipped(code))).to.deep.equal([])
   })
 
-  it('are reached from the front door within two links', () => {
+  it('every document is at most two links away from README.md', () => {
     const from = (paths: readonly string[]) => links.filter((link) => paths.includes(link.from)).map(({ path }) => path)
     const first = from(['README.md'])
     const reached = new Set(['README.md', ...first, ...from(first)])
     expect(DOCUMENTS.map(({ path }) => path).filter((path) => !reached.has(path))).to.deep.equal([])
   })
 
-  it('show pictures of at most 60 KB', () => {
+  it('pictures in documents have at most 60 KB', () => {
     const pictures = links.filter(({ path }) => path.endsWith('.png')).map(({ path }) => path)
     expect(new Set(pictures).size).to.be.at.least(2)
     for (const path of pictures) expect(statSync(join(ROOT, path)).size, path).to.be.at.most(60 * 1024)
   })
 
-  it('name commands of the package that there are', () => {
+  it('documents name only existing commands of the package', () => {
     const { scripts } = JSON.parse(readDocument('package.json')) as { scripts: Readonly<Record<string, string>> }
     const named = DOCUMENTS.flatMap(({ path, text }) =>
       [...text.matchAll(/npm run (?:--silent )?([a-z][\w:]*)/g)].map(([, name = '']) => ({ path, name })),
@@ -102,11 +102,11 @@ describe('the documents', () => {
     expect(named.filter(({ name }) => !(name in scripts))).to.deep.equal([])
   })
 
-  it('never have npx fetch what a stranger may call mesh-companion-something', () => {
+  it('documents do not run npx mesh-companion-…, a name that a stranger may register', () => {
     expect(DOCUMENTS.filter(({ text }) => /npx (?:-\S+ )*mesh-companion-/.test(text))).to.deep.equal([])
   })
 
-  it('install the package from the file of npm pack: its registry name is not ours', () => {
+  it('documents install the package from a file, because its registry name is not ours', () => {
     const { version } = JSON.parse(readDocument('package.json')) as { version: string }
     const named = DOCUMENTS.flatMap(({ path, text }) =>
       [...text.matchAll(/(?:npm (?:install|i|add|exec)|npx|yarn add|pnpm add) [^\n`]*/g)].flatMap(([line]) =>
@@ -121,7 +121,7 @@ describe('the documents', () => {
         .and.satisfy((name: string) => name.endsWith(`/mesh-companion-${version}.tgz`))
   })
 
-  it('show TypeScript that compiles, the blocks of a page as one module', async () => {
+  it('TypeScript in documents compiles, with the blocks of a page as one module', async () => {
     const folder = await createFolder('documents')
     try {
       const modules = DOCUMENTS.flatMap(({ path, text }) => {

@@ -58,19 +58,19 @@ describe('imports', () => {
   })
 
   // Shows: sidecar 1.2.
-  it('never join the plugin and the sidecar, nor lead from either to fixtures or tests', () => {
+  it('plugin and sidecar import neither each other nor fixtures or tests', () => {
     expect(violations(plugin, ({ to }) => /^(sidecar|fixtures|test)\//.test(to))).to.deep.equal([])
     expect(violations(sidecar, ({ to }) => /^(plugin|fixtures|test)\//.test(to))).to.deep.equal([])
   })
 
-  it('of fixtures reach the two halves by their public faces only', () => {
+  it('fixtures import the plugin and the sidecar only by their public faces', () => {
     const faces = ['plugin/index.ts', 'sidecar/index.ts', 'sidecar/client/index.ts']
     expect(violations(fixtures, ({ to }) => /^(plugin|sidecar|test)\//.test(to) && !faces.includes(to))).to.deep.equal(
       [],
     )
   })
 
-  it('of the test kit lead to nothing that its users would not have', () => {
+  it('the test kit imports nothing that its users would not have', () => {
     const kit = new Set(['fixtures/testing.ts'])
     for (const file of kit) for (const { from, to } of fixtures) if (from === file) kit.add(to)
     const files = [...kit].filter((file) => file.endsWith('.ts'))
@@ -120,7 +120,7 @@ describe('imports', () => {
     const { modules, open, faces } = layers[half]
     const shared = open.map((name) => `${half}/${name}.ts`)
 
-    it(`of ${half} know the layer of every module, and each file at the root`, () => {
+    it(`the list of layers contains every module and root file of ${half}`, () => {
       const names = readdirSync(join(ROOT, half), { recursive: true, encoding: 'utf8' })
       const sources = names.filter((name) => name.endsWith('.ts')).map((name) => name.split(sep))
       const folders = new Set(sources.filter(({ length }) => length > 1).map(([folder]) => folder))
@@ -130,7 +130,7 @@ describe('imports', () => {
     })
 
     for (const [index, name] of modules.entries()) {
-      it(`of ${half}/${name} lead to lower layers only`, () => {
+      it(`${half}/${name} imports only lower layers`, () => {
         const below = modules.slice(index).map((module) => `${half}/${module}/`)
         const wrong = violations(imports, ({ from, to }) => {
           if (!from.startsWith(`${half}/${name}/`) || !to.startsWith(`${half}/`)) return false
@@ -140,7 +140,7 @@ describe('imports', () => {
       })
     }
 
-    it(`of the files that all of ${half} may import lead to no module`, () => {
+    it(`files that all of ${half} may import lead to no module`, () => {
       const wrong = violations(
         imports,
         ({ from, to }) => shared.includes(from) && to.startsWith(`${half}/`) && !shared.includes(to),
@@ -150,7 +150,7 @@ describe('imports', () => {
   }
 
   // Shows: sidecar C15.5.
-  it("of the app's client lead out of its folder for types only, and to no package", () => {
+  it("the app's client imports only types from outside, and no package", () => {
     const files = readdirSync(join(ROOT, 'sidecar/client')).filter((name) => name.endsWith('.ts'))
     const outside = files.flatMap((name) => {
       const text = readFileSync(join(ROOT, 'sidecar/client', name), 'utf8')
@@ -170,7 +170,7 @@ describe('imports', () => {
     ).to.deep.equal([])
   })
 
-  it('of the two stores never lead to each other, and start only in the composition', () => {
+  it('the two stores do not import each other, and only the composition opens them', () => {
     const adapters = /^sidecar\/store\/(sqlite|postgres)\//
     const wrong = violations(sidecar, ({ from, to }) => {
       const home = adapters.exec(to)?.[0]
@@ -179,14 +179,14 @@ describe('imports', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('never run in a circle, those of types included, nor do folders of the sidecar', () => {
+  it('imports contain no cycle, not even of types or folders of the sidecar', () => {
     expect(circlesIn([...plugin, ...sidecar, ...fixtures])).to.deep.equal([])
     const between = sidecar.map(({ from, to }) => ({ from: dirname(from), to: dirname(to) }))
     const folders = between.filter(({ from, to }) => from !== to && from !== 'sidecar' && /^sidecar\//.test(to))
     expect(circlesIn(folders)).to.deep.equal([])
   })
 
-  it('of authorization requests never lead to answers, which come later', () => {
+  it('authorization requests do not import answers, which come later', () => {
     const wrong = violations(
       plugin,
       ({ from, to }) => from.startsWith('plugin/provider/authorization/') && to.startsWith('plugin/provider/answers/'),
@@ -194,7 +194,7 @@ describe('imports', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('keep the gateways and the database behind one file or folder each', () => {
+  it('only one file or folder imports each gateway and the database', () => {
     const keepers: Record<string, RegExp> = {
       'firebase-admin': /^sidecar\/push\/fcm\//,
       'google-auth-library': /^sidecar\/push\/fcm\//,

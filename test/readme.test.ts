@@ -10,18 +10,18 @@ function commandsIn(text: string): ReadonlySet<string> {
 }
 
 describe('the README', () => {
-  it('is a front door that can be read in one go', () => {
+  it('README has at most 160 lines', () => {
     expect(README.trimEnd().split('\n').length).to.be.at.most(160)
   })
 
-  it('claims the very MeshCentral that the tests install', () => {
+  it('README names the MeshCentral version that the tests install', () => {
     const source = readDocument('test/meshcentral/support/installation.ts')
     const [, version] = /installMeshCentral\(version = '([\d.]+)'/.exec(source) ?? []
     const rows = tableRows(section(README, '## Tests'))
     expect(rows.find(([name]) => name === 'MeshCentral')?.[1]?.split(',')[0]).to.equal(version)
   })
 
-  it('lists the four commands that a newcomer needs', () => {
+  it('README lists the four commands that a newcomer needs', () => {
     expect(commandsIn(section(README, '## Commands'))).to.deep.equal(
       new Set(['npm start', 'npm test', 'npm run check', 'npm run sidecar']),
     )
@@ -29,7 +29,7 @@ describe('the README', () => {
 })
 
 describe('the page for contributors', () => {
-  it('lists every command of the package and no other', () => {
+  it('the page for contributors lists exactly the commands of the package', () => {
     const { scripts } = JSON.parse(readDocument('package.json')) as { scripts: Readonly<Record<string, string>> }
     const commands = Object.keys(scripts).map((name) =>
       name === 'start' || name === 'test' ? `npm ${name}` : `npm run ${name}`,

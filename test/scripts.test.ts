@@ -10,7 +10,7 @@ const ONE_COMMAND = new RegExp(`^node(?: (?:${PLAIN}|${QUOTED}))+$`)
 
 describe('the scripts of the package', () => {
   for (const [name, script] of Object.entries(scripts))
-    it(`are one plain command in sh and in cmd.exe: ${name}`, () => {
+    it(`script ${name} is one plain command that sh and cmd.exe run`, () => {
       expect(script).to.match(ONE_COMMAND)
     })
 })

@@ -19,7 +19,7 @@ function pathsOf(schema: MemberSchema, parent = ''): readonly string[] {
 }
 
 describe('the statements of the specifications', () => {
-  it('each have an id of their own, numbered from 1 below each heading', () => {
+  it('each statement has an id, numbered from 1 below each heading', () => {
     expect(statements.length).to.be.above(700)
     const numbers = new Map<string, number>()
     for (const { id } of statements) {
@@ -29,16 +29,16 @@ describe('the statements of the specifications', () => {
     }
   })
 
-  it('each say something', () => {
+  it('each statement has a text', () => {
     expect(statements.filter(({ cells }) => (cells[0] ?? '') === '')).to.deep.equal([])
   })
 
-  it('each have a test that shows them', () => {
+  it('each statement has a test that shows it', () => {
     const shown = new Set(tags.flatMap((tag) => tag.ids))
     expect([...ids].filter((id) => !shown.has(id))).to.deep.equal([])
   })
 
-  it('include every member of the configuration and every deprecated key', () => {
+  it('statements include every configuration member and every deprecated key', () => {
     const ofPlugin = statements.filter(({ id }) => id.startsWith('plugin '))
     const named = new Set(ofPlugin.flatMap(({ cells }) => inCode(cells[0] ?? '')))
     const members = pathsOf(oidcSchema(PRESETS))
@@ -48,20 +48,20 @@ describe('the statements of the specifications', () => {
 })
 
 describe('a comment that names statements', () => {
-  it('has the one form that a search finds', () => {
+  it('a comment that names statements has the form that a search finds', () => {
     expect(tags.filter((tag) => tag.ids.length === 0)).to.deep.equal([])
   })
 
-  it('names only statements that exist', () => {
+  it('a comment that names statements names only existing ones', () => {
     const unknown = tags.flatMap((tag) => tag.ids.filter((id) => !ids.has(id)).map((id) => ({ ...tag, id })))
     expect(unknown).to.deep.equal([])
   })
 
-  it('stands directly above a test', () => {
+  it('a comment that names statements is directly above a test', () => {
     expect(tags.filter(({ title }) => title === undefined)).to.deep.equal([])
   })
 
-  it('is read above a single test, a block, a loop and a helper, and nowhere else', () => {
+  it('comments are found above a single test, a block, a loop and a helper', () => {
     const source = [
       '// Shows: sidecar 2.4, C3.1.',
       '// Shows: plugin 1.1.',
