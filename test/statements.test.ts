@@ -61,7 +61,7 @@ describe('a comment that names statements', () => {
     expect(tags.filter(({ title }) => title === undefined)).to.deep.equal([])
   })
 
-  it('comments are found above a single test, a block, a loop and a helper', () => {
+  it('finds comments that name statements above a test, a block, a loop and a helper', () => {
     const source = [
       '// Shows: sidecar 2.4, C3.1.',
       '// Shows: plugin 1.1.',

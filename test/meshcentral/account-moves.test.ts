@@ -59,7 +59,7 @@ describe("moving an account's devices and rights", () => {
     expect(tokenOn(unknown)).to.equal('')
   })
 
-  it('refuses to move accounts for forged requests, other domains and other users', async () => {
+  it('refuses a move by a forged request, by other users and to another domain', async () => {
     const token = tokenOn(await openMovePage(setup, admin.browser, 'tom', newId))
     expect((await openMovePage(setup, browser, 'tom', newId)).status).to.equal(403)
     expect((await pressMove(setup, browser, { token, from: admin.id, to: newId })).status).to.equal(403)

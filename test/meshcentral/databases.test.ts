@@ -117,7 +117,7 @@ for (const kind of DATABASES) {
       expect(refused).to.have.length(2 * expected.filter((isHeld) => !isHeld).length)
     })
 
-    it('moves devices and rights of one account to another', async () => {
+    it('a move transfers devices and rights of one account to another', async () => {
       const [old, next] = [setup.person({ groups: ['admins'] }), setup.person()]
       const admin = await signedIn(setup, old)
       await addDevice(await setup.open(admin))

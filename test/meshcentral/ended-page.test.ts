@@ -24,7 +24,7 @@ describe('a page of MeshCentral after the IdP ended its session', () => {
     return { url: page.url, showsReason: page.body.includes(REASON), isLoginPage: isLoginPage(page) }
   }
 
-  it('an open page is told to reload before its socket closes', async () => {
+  it('an open page gets the message to reload before its socket closes', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const { body } = await browser.step(setup.url)

@@ -76,7 +76,7 @@ describe('custom.password_login', () => {
   })
 
   // Shows: plugin 5.22.
-  it('a list accepts passwords only of its accounts, in any letter case of names', async () => {
+  it('a list of accounts in password_login refuses passwords of all other accounts', async () => {
     await setup.restart(withPasswords({ password_login: ['Admin'] }))
     expect(await waysFor('tom')).to.deep.equal(onAllWays(false))
     expect(await waysFor('TOM')).to.deep.equal(onAllWays(false))
@@ -86,7 +86,7 @@ describe('custom.password_login', () => {
     expect(refusals.map(({ level }) => level)).to.deep.equal(['WARN'])
   })
 
-  it('false refuses all passwords, but accepts single sign-on and its login tokens', async () => {
+  it('password_login false refuses all passwords, but accepts login tokens', async () => {
     await setup.restart(withPasswords({ password_login: false }))
     expect(await waysFor('admin')).to.deep.equal(onAllWays(false))
     const browser = await signedIn(setup, setup.person())

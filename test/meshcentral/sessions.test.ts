@@ -70,7 +70,7 @@ describe('a session in MeshCentral', () => {
     expect(event).to.include({ msgid: 2, etype: 'user' })
   })
 
-  it('an older login finished in another tab keeps the session, which ends as a whole', async () => {
+  it('finishing an older login in another tab does not replace the session', async () => {
     const person = setup.person()
     const browser = setup.browser()
     const { headers } = await browser.step(`${setup.url}auth-oidc`)

@@ -102,7 +102,7 @@ describe('several sessions of one user in MeshCentral', () => {
     expect(await Promise.all(nextTunnel.map((end) => end.verdict()))).to.deep.equal(['joined', 'joined'])
   })
 
-  it("after a restart, the IdP ends all that a session's pages have, and no more", async () => {
+  it("after a restart, a logout from the IdP ends all that the session's pages opened", async () => {
     const [ended, bystander] = [setup.person(), setup.person()]
     const [ending, remaining] = [await signedIn(setup, ended), await signedIn(setup, bystander)]
     const [endingCookies, remainingCookies] = [await cookiesOf(ending), await cookiesOf(remaining)]

@@ -31,7 +31,7 @@ describe('redirects during a login', () => {
   })
 
   // Shows: meshcentral 10.
-  it('a failed login or logout ends on the login page if logins begin without it', async () => {
+  it('if a domain redirects to the IdP, its login page still shows failed logins', async () => {
     const url = setup.urlOf('straight')
     const browser = setup.browser()
     const person = setup.person({ groups: ['in'] })
@@ -50,7 +50,7 @@ describe('redirects during a login', () => {
   })
 
   // Shows: meshcentral 9.
-  it('the login page shows a message once, only to its user, and no forged one', async () => {
+  it('the login page shows a message once, only to its user, and no forged message', async () => {
     const browser = setup.browser()
     const failed = await signIn(setup, browser, setup.person(), { domain: 'closed' })
     expect(messageOn(failed)).to.equal(100)
@@ -103,7 +103,7 @@ describe('redirects during a login with sessionSameSite strict', () => {
     expect(messageOn(await otherBrowser.get(`${setup.urlOf('closed')}login`))).to.equal(100)
   })
 
-  it('a login keeps the login key', async () => {
+  it('with sessionSameSite strict, a login keeps the login key of the address', async () => {
     const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'key', path: 'auth-oidc?key=k1' })
     expect(isApp(page)).to.equal(true)
     expect(page.url).to.deep.equal(`${setup.urlOf('key')}?key=k1`)

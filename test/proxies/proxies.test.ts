@@ -176,7 +176,7 @@ describe('a server behind a proxy configured as documented', () => {
         }
       })
 
-      it('twelve tabs with long names and return paths sign in', async () => {
+      it('a user with a long name signs in from twelve tabs with long return paths', async () => {
         const defaults = setup.person({ name: 'é'.repeat(1_000) })
         const person = setup.person({}, { ...defaults, sub: 's'.repeat(240) })
         const browser = open()

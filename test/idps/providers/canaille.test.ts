@@ -24,7 +24,7 @@ runMatrix(canaille, (bench) => {
     await signInCleanly(bench(), { registered: { userinfo_signed_response_alg: 'RS256' } })
   })
 
-  it('a hybrid login has its answer in the fragment', async () => {
+  it('Canaille answers a hybrid login in the fragment', async () => {
     const { trail } = await signInCleanly(bench(), { both: { response_types: ['code id_token'] } })
     // The query holds only the issuer's name.
     const callback = trail.find(({ pathname }) => pathname === '/auth-oidc-callback')

@@ -74,7 +74,7 @@ describe('a client with private keys', () => {
     expect(assertionsIn(setup)[0]?.[0]).to.include({ x5t: 'abc', 'x5t#S256': 'def' })
   })
 
-  it('reports invalid_client after both audiences, and logs no key or assertion', async () => {
+  it('a client key unknown to the IdP fails the login, and is not logged', async () => {
     const jwks = { keys: [makeKey('P-256', { kid: 'c' }).public] }
     const { idp, signIn, authLog, output } = await start({
       keys: [p256],
@@ -113,7 +113,7 @@ describe('the route auth-oidc-jwks', () => {
   })
 
   // Shows: plugin 4.35.
-  it('publishes a key once for each use, with its algorithm unless that is ambiguous', async () => {
+  it("publishes a key once for each use and algorithm in the client's settings", async () => {
     const keys = [makeKey('RSA', { kid: 'both' }), makeKey('P-256', { kid: 'signs' }), makeKey('RSA', { kid: 'other' })]
     const published = async (client: object) => {
       const { host } = await start({ keys, client: { ...client } })

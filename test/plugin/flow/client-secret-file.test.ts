@@ -133,7 +133,7 @@ describe('a client secret in a file', () => {
     expect(setup.reloads()).to.have.length(2)
   })
 
-  it('sends a refused secret only once while the file is unchanged, then the new one', async () => {
+  it('sends a refused secret only once, and the new one after the file changed', async () => {
     const setup = await startWithFile()
     await setup.register({ client_secret: NEW })
     expect(await setup.canSignIn()).to.equal(false)

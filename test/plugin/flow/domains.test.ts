@@ -165,7 +165,7 @@ describe('several domains', () => {
       return { answer, status: (await whoAmI(person, server.urlOf(MESH))).status }
     }
 
-    it('a logout at another domain ends the session and sends its IdP no session data', async () => {
+    it('a logout at another domain ends the session, but sends that IdP no session data', async () => {
       const { answer, status } = await requestOther('logout')
       const sent = new URL(answer.headers.location ?? '').searchParams
       expect([...sent.keys()].toSorted()).to.deep.equal(['client_id', 'post_logout_redirect_uri', 'state'])

@@ -41,7 +41,7 @@ describe('DPoP-bound access tokens', () => {
     expect(userInfoRequest?.headers.authorization).to.match(/^DPoP /)
   })
 
-  it("sends the IdP's DPoP nonces, and repeats only the first request for one", async () => {
+  it("repeats only the first request to learn the IdP's DPoP nonce", async () => {
     const { idp, host, person, page, proofsAt } = await login({
       client: { ...BOUND, require_pushed_authorization_requests: true },
       idp: { requireDpopNonces: true },

@@ -65,7 +65,7 @@ describe('a host with a replaced issuer', () => {
   })
 
   // Shows: plugin 6.12.
-  it("a refused user also loses the account's sessions from another subject", async () => {
+  it('a refused user loses all sessions of the account, even from another subject', async () => {
     const open = restarted()
     const claims = { uuid: 'email' }
     const oldHost = await open({ groups: {}, custom: { claims } })

@@ -80,7 +80,7 @@ describe('a request object', () => {
     ['answers the key request with an error', { kind: 'answer', status: 500 }, 'metadata_incomplete'],
     ['does not answer the key request', { kind: 'reset' }, 'provider_unreachable'],
   ] as const) {
-    it(`refuses the login without a request if the IdP ${condition}`, async () => {
+    it(`refuses the login before the redirect if the IdP ${condition}`, async () => {
       const { idp, redirectFrom, authLog } = await startWith(ENCRYPTED)
       idp.faults.set('jwks', fault)
       expect((await redirectFrom()).search).to.match(/^\?failure=/)

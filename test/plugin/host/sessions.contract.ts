@@ -84,7 +84,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await current(browser)).to.not.equal(null)
   })
 
-  it('a request that signs in and the next one both return the login data', async () => {
+  it('the request that signs in and the next request both return the login data', async () => {
     const expected = signIn(traits.keepsTokens ? {} : { idToken: null, tokens: null })
     const browser = newBrowser()
     const { result } = await call(browser, 'start', signIn())
@@ -235,7 +235,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   })
 
   if (traits.listsSessions) {
-    it('a listed session that is ended stays ended in all cookie copies', async () => {
+    it('ending a listed session ends it in all copies of its cookies', async () => {
       const [first, second] = [await started(), await started({ sid: 's-2' })]
       const copy = copyOf(second)
       await clock.advance(11 * HOUR_MS)

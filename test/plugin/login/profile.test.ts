@@ -60,7 +60,7 @@ describe("the profile in a user's claims", () => {
     expect(profileOf({ sub: '1', email_verified: true }, names).emailVerified).to.equal(false)
   })
 
-  it('verification is unknown without email_verified, and false for another claim', () => {
+  it('without email_verified, verification is unknown, or false for another claim', () => {
     const claims = { sub: '1', email: 'a@b.c', upn: 'u@b.c' }
     for (const claim of [{}, { email_verified: null }]) {
       expect(profileOf({ ...claims, ...claim }, names).emailVerified).to.equal(null)

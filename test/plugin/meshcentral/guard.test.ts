@@ -105,7 +105,7 @@ describe("the guard of MeshCentral's sessions", () => {
     }
   })
 
-  it('passes a session in memory if it is valid, and checks any other', async () => {
+  it('looks a session up in the store only if it is not yet known to be valid', async () => {
     const session = { userid: USER, x: 'x', oidcSignIn }
     const answerIf = (counts: boolean, current: unknown) =>
       answer(session, undefined, undefined, { counts: () => counts, current: async () => current })
@@ -131,7 +131,7 @@ describe("the guard of MeshCentral's sessions", () => {
     expect((await answerSignedIn(() => undefined)).session).not.to.have.property('oidcApart')
   })
 
-  it("a session begun by a login cookie belongs to the cookie's own session", async () => {
+  it('a session begun by a login cookie ends with the session of that cookie', async () => {
     const owner = { kind: 'session', keys: ['k'], startedAt: 1 } as const
     const { session } = await answer({}, (req, work) => {
       work?.brought.set(USER, owner)

@@ -152,7 +152,7 @@ describe('login tokens of MeshCentral', () => {
     })
 
     // Shows: plugin 6.11.
-    it('login tokens are refused at an unknown path, except those of other accounts', async () => {
+    it('refuses login tokens of single sign-on accounts at an unknown path', async () => {
       expect(String((await answer(USER, { isUnknown: true })).result[0])).to.equal('Error: login token refused')
       for (const user of ['user//bob', 'user/customer/~oidc:bob']) {
         expect((await answer(user, { isUnknown: true })).result).to.deep.equal([null, user])

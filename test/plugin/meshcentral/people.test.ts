@@ -300,7 +300,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 25.
-  it('keeps an address that MeshCentral verified; the IdP verifies a new one', async () => {
+  it('an address that MeshCentral verified stays verified until the IdP sends another', async () => {
     const { accounts, web } = await withAlice()
     await accounts.update('', { ...ALICE, emailVerified: false })
     expect(web.users[KEY]).to.include({ emailVerified: true })

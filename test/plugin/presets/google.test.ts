@@ -155,7 +155,7 @@ describe('the google preset', () => {
     expect(api.requests).to.have.length(1)
   })
 
-  it('groups known by address only have no other name', async () => {
+  it('ignores names that are no addresses if groups are known only by address', async () => {
     const groupKey = (id: string, namespace?: string) => ({ group: 'groups/0', groupKey: { id, namespace } })
     const entries = [
       groupKey('ops@corp.example', 'identitysources/1'),

@@ -67,7 +67,7 @@ describe('the state of a session at the IdP', () => {
       expect([await stateAt(''), requests.length]).to.deep.equal(['ended', 3])
     })
 
-    it('a missing session has ended; one without tokens or an answer is unknown', async () => {
+    it('the state is ended without a session, and unknown without tokens or an answer', async () => {
       const failing = async () => {
         throw new LoginError('introspection_failed')
       }

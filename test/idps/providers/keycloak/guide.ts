@@ -93,7 +93,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
     expect(bob.me.userGroups).to.include('/mesh-users/mesh-admins')
   })
 
-  it('a login with groups.scope works only with the client scope groups', async () => {
+  it('a login that requests the scope groups needs that client scope at Keycloak', async () => {
     const { scope: _none, ...rules } = groups()
     const lab = await labOfTheGuide({ groups: rules })
     expectRefused(lab, await lab.signIn(ALICE), 'scope_refused', [/invalid_scope/, /groups\.scope/])

@@ -24,7 +24,7 @@ describe('listing the sessions of a store', () => {
     expect(listings).to.have.length(3)
   })
 
-  it('a failed list fails only for the callers that share it', async () => {
+  it('if listing a store fails, only the callers waiting for that list fail', async () => {
     const first = list().catch((error: Error) => error.message)
     const second = list()
     listings[0]?.fail(new Error('the disk is full'))

@@ -36,7 +36,7 @@ describe('address lists of MeshCentral', () => {
     expect(isListed('nonsense', ['0.0.0.0/0', '::/0'])).to.equal(false)
   })
 
-  it('refuses blocked addresses, and all but allowed ones if there is such a list', () => {
+  it('admits all but blocked addresses, or only allowed ones if there is an allow list', () => {
     expect(admitsAddress({}, '10.0.0.1')).to.equal(true)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '10.0.0.1')).to.equal(false)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '11.0.0.1')).to.equal(true)

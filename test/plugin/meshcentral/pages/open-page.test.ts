@@ -97,7 +97,7 @@ describe('an open page of MeshCentral when its session ends', () => {
     expect(reloads).to.deep.equal([1, 1, 1, 1, 1, 0, 0, 1])
   })
 
-  it('an open page does not reload if the user leaves it just before or afterwards', () => {
+  it('an open page whose session ended does not reload while the user leaves it', () => {
     const leftBefore = openPage()
     leftBefore.page.leave()
     leftBefore.signedOut()

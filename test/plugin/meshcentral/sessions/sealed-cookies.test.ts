@@ -80,7 +80,7 @@ describe('a cookie that MeshCentral seals', () => {
     }
   })
 
-  it('a sealed cookie ends when the IdP ends its session, even if that is not open', async () => {
+  it('a sealed cookie ends when the IdP ends its session, even one without open pages', async () => {
     const idp = { domainKey: '', issuer: 'https://idp' }
     for (const [filter, expected] of [
       [{ ...idp, subject: null, sid: 'sid of a' }, [false, true]],
@@ -327,7 +327,7 @@ describe('a cookie that MeshCentral seals', () => {
     expect(opens(all, later)).to.equal(true)
   })
 
-  it("a cookie that another server sealed ends in the second of the user's sign-out", async () => {
+  it('a cookie that another server sealed ends if the user was signed out since', async () => {
     const all = await setUp()
     await all.revoke(keyOfSealed(USER))
     for (const name of [{ userid: USER }, { ruserid: USER }, { u: USER, a: 3 }]) {

@@ -160,7 +160,7 @@ describe('a session of MeshCentral', () => {
     expect((await secrets.read('a')).idToken).to.equal(null)
   })
 
-  it("a session is found with its tokens by the IdP's filter, and ends alone", async () => {
+  it("finds all sessions that match the IdP's filter with tokens, and can end just one", async () => {
     const { open, secrets, sessions } = await setUp()
     for (const handle of ['a', 'b', 'c']) {
       const openSession = session(handle)

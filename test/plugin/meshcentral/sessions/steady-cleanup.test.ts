@@ -50,7 +50,7 @@ describe('the cleanup after sessions', () => {
     expect(cleaned).to.equal(89)
   })
 
-  it('cleanup ends when it is stopped', async () => {
+  it('a stopped cleanup never runs and leaves no timer', async () => {
     await clock.advance(11 * HOUR_MS)
     stop()
     await clock.advance(24 * HOUR_MS)

@@ -17,7 +17,7 @@ describe('owners of web relays', () => {
     expect(relays.ownerOf(USER, never)).to.equal(undefined)
   })
 
-  it('a session that opened several web relays is one owner', () => {
+  it("the owner of a user's web relays has the keys of all sessions that opened one", () => {
     const relays = new WebRelays()
     relays.opened(USER, { kind: 'session', keys: ['a', 'both'], startedAt: 2 }, 'x of a')
     relays.opened(USER, { kind: 'session', keys: ['b', 'both'], startedAt: 3 }, 'x of b')

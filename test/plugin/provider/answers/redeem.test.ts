@@ -113,7 +113,7 @@ describe('a redeemed login', () => {
     }
   })
 
-  it('a token response without scope and expires_in grants the requested scopes', async () => {
+  it('without scope and expires_in, tokens have the requested scopes and no expiry', async () => {
     for (const [scope, grantedScopes, offline] of [
       [undefined, null, false],
       ['openid offline_access', ['openid', 'offline_access'], true],

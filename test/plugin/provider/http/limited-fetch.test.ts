@@ -231,7 +231,7 @@ describe('a direct request to an IdP', () => {
   })
 
   // Shows: plugin 10.25.
-  it('sends a form only once on a new connection, even if that is reset', async () => {
+  it('sends a form over a new connection, and does not repeat it after a reset', async () => {
     let requests = 0
     const connections = new Set<unknown>()
     const { url, close } = await onLoopback(
