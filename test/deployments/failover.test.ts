@@ -148,7 +148,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('after a failover, does not return to an old primary that is writable again', async () => {
+  it('the store does not return to an old primary that is writable again', async () => {
     await start()
     const store = await open()
     await pair.primary.kill()
@@ -172,7 +172,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('refuses an old primary behind the same host name, and waits for the new one', async () => {
+  it('the store refuses an old primary at its host name, and waits for the new one', async () => {
     await start(false)
     const way = await startTcpRelay(Number(portOf(pair.primary)))
     closing.push(way.close)
@@ -234,7 +234,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('failover to a stale standby loses only unreplicated data; phones skip nothing', async () => {
+  it('a failover to a stale standby loses unreplicated messages, and no later ones', async () => {
     await start(false)
     const store = await open()
     const reader = phone(store)

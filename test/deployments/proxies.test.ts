@@ -121,7 +121,7 @@ describe('A proxy in front of sidecars', function () {
   // Shows: sidecar P1.12.
   for (const name of PROXIES)
     for (const count of [1, 2])
-      it(`a flood delays no other client: ${name} before ${count} as documented`, async function () {
+      it(`a flood by one client delays no other behind ${name} (sidecars: ${count})`, async function () {
         const sidecars = await Promise.all(
           Array.from({ length: count }, () => sidecar({ listen: { ...LISTEN, port: 0 } })),
         )
@@ -265,7 +265,7 @@ describe('A proxy in front of sidecars', function () {
     ['HAProxy', (api: number, admin: number) => shippedSite(api, admin)],
     ['nginx', (api: number) => siteOf('nginx', [api, api])],
   ] as const)
-    it(`strangers who are refused take no instance out of service: ${name}`, async function () {
+    it(`refused requests do not make ${name} take an instance out of service`, async function () {
       const [api, admin] = [await freePort(), await freePort()]
       const { database } = await pair([api, api], admin, { stations: { max: 21 }, rateLimit: { max: 200 } })
       const site = siteFor(api, admin)

@@ -31,7 +31,7 @@ describe('The metrics of the sidecar', () => {
     expect(lines).to.include('mesh_companion_push_latency_seconds_count{platform="android"} 0')
   })
 
-  it('exports a case whose label value is not declared', async () => {
+  it('exports a counter whose label value was not declared', async () => {
     const metrics = createMetrics()
     metrics.countCase('messages_lost', { reason: 'unheard_of' }, 5)
     metrics.countCase('messages_lost', { reason: 'unheard_of' })

@@ -31,7 +31,7 @@ describe('The sidecar as a process, and its disk', () => {
   }
 
   // Shows: sidecar C13.13.
-  it('exits with a remedy if the folder of its database cannot be created', async function () {
+  it('the sidecar exits with a remedy if its database folder cannot be created', async function () {
     if (!existsSync('/proc/self')) {
       console.log('      skipped: this system has no /proc')
       this.skip()
@@ -94,7 +94,7 @@ describe('The sidecar as a process, and its disk', () => {
   })
 
   // Shows: sidecar C13.13, P1.17.
-  it('exits with a remedy in one line if the library of SQLite was not built', async () => {
+  it('the sidecar exits with a remedy if the library of SQLite was not built', async () => {
     // State after npm skipped install scripts, or after a change of system or Node version.
     const hiding = inFolder('hide-sqlite.cjs')
     await writeFile(
@@ -116,7 +116,7 @@ describe('The sidecar as a process, and its disk', () => {
   })
 
   // Shows: sidecar C13.14.
-  it('exits on SIGTERM even while the disk hangs in a sync', async function () {
+  it('the sidecar exits on SIGTERM even while the disk hangs in a sync', async function () {
     // While the file `hang` exists, each sync waits longer than any caller waits for the end.
     const LD_PRELOAD = await library(
       this,

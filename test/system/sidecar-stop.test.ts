@@ -34,7 +34,7 @@ describe('The sidecar after SIGTERM', () => {
   }
 
   // Shows: sidecar C6.2.
-  it('exits with 0 while a connection to the operator port is idle', async () => {
+  it('the sidecar exits with 0 while a connection to the operator port is idle', async () => {
     const sidecar = sidecars.start(['--config', await sidecars.configure()])
     const { port, hostname } = new URL(await sidecar.adminUrl())
     const idle = connect(Number(port), hostname).on('error', () => {})
@@ -49,7 +49,7 @@ describe('The sidecar after SIGTERM', () => {
     ['PostgreSQL does', 1],
     ['two named PostgreSQL servers do', 2],
   ] as const)
-    it(`exits with 0 while it starts and ${servers} not answer`, async () => {
+    it(`the sidecar exits with 0 if ${servers} not answer its start`, async () => {
       const silent = await Promise.all(Array.from({ length: count }, silentServer))
       const hosts = silent.map(({ port }) => `127.0.0.1:${port}`).join()
       const database = `postgres://mesh:secret@${hosts}/mesh`
@@ -60,7 +60,7 @@ describe('The sidecar after SIGTERM', () => {
     })
 
   // Shows: sidecar C6.2.
-  it('exits with 0 after PostgreSQL stopped answering', async function () {
+  it('the sidecar exits with 0 after PostgreSQL stopped answering', async function () {
     this.timeout(120_000)
     const database = new URL(await freshDatabase())
     const relay = await startTcpRelay(Number(database.port))
@@ -77,7 +77,7 @@ describe('The sidecar after SIGTERM', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('exits with 0 while APRS-IS does not answer', async () => {
+  it('the sidecar exits with 0 while APRS-IS does not answer', async () => {
     const silent = await silentServer()
     const aprsis = { host: '127.0.0.1', port: silent.port }
     const sidecar = sidecars.start(['--config', await sidecars.configure({ aprsis })])

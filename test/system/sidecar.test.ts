@@ -76,7 +76,7 @@ describe('The sidecar as a process', () => {
   }
 
   // Shows: sidecar C6.2.
-  it('exits with 0 while a push gateway hangs and a client holds a request', async () => {
+  it("the sidecar exits with 0 while a push gateway and a client's request hang", async () => {
     fcm.fail('hang', 10)
     const attempts = fcm.attempts
     const sidecar = sidecars.start([
@@ -201,7 +201,7 @@ describe('The sidecar as a process', () => {
   })
 
   // Shows: sidecar C1.29.
-  it('exits with 1 and the reason if its port is taken', async () => {
+  it('the sidecar exits with 1 and the reason if its port is taken', async () => {
     const { port, close } = await onLoopback(createServer())
     try {
       const failed = sidecars.start(['--config', await sidecars.configure({ listen: { port } })])

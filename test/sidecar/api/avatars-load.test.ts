@@ -55,7 +55,7 @@ describe('The avatars call for many stations', () => {
   })
 
   // Shows: sidecar C13.17.
-  it('answers overloaded only to the client with over 8 MB of unread answers', async () => {
+  it('only a client with over 8 MB of unread answers gets the error overloaded', async () => {
     await start()
     const calls = Array<string>(10).fill(call('192.0.2.1', STATIONS))
     const last = call('192.0.2.2', STATIONS, 'Connection: close')

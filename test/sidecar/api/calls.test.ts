@@ -182,7 +182,7 @@ describe('The API calls', () => {
     expect((await register('N4CALL')).body.error).to.equal('full')
   })
 
-  it('answers a negative cursor with an advancing serverTime before any message', async () => {
+  it('a negative cursor gets an advancing serverTime while no message is stored', async () => {
     const { body } = await register('N0CALL')
     for (const since of [-1, Number.MIN_SAFE_INTEGER]) {
       const synced = await api.post('/v1/sync', { ...claim('N0CALL'), since })

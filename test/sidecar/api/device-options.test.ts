@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { type ApiAnswer, claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 import { append, message } from '../store/sqlite/temporary-stores.ts'
 
-describe('the API with options of a phone', () => {
+describe('The API with options of a phone', () => {
   let api: RunningApi
   beforeEach(async () => {
     api = await startApi()

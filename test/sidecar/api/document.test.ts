@@ -79,7 +79,7 @@ describe('The OpenAPI document of the API', () => {
   })
 
   // Shows: sidecar C15.2.
-  it('documents status 429 without a body for every request', async () => {
+  it('openapi.json documents status 429 without a body for every request', async () => {
     const { paths } = await fetched()
     for (const [path, methods] of Object.entries(paths))
       for (const { responses } of Object.values(methods)) {
@@ -89,7 +89,7 @@ describe('The OpenAPI document of the API', () => {
   })
 
   // Shows: sidecar C15.9.
-  it('of the package is the served document without the relative address', async () => {
+  it("the package's openapi.json equals the served one without its relative address", async () => {
     const {
       servers: [, any],
       ...served

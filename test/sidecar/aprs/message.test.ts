@@ -143,7 +143,7 @@ describe('An ack or a rejection', () => {
     ['rej12', 'rejection', '12'],
     ['rejAB}CD ', 'rejection', 'AB}CD'],
   ] as const) {
-    it(`parses ${JSON.stringify(field)} as ack or rejection`, () => {
+    it(`parses ${JSON.stringify(field)} as ${kind}`, () => {
       expect(parse(`:B        :${field}`)).to.deep.equal({ kind, to: 'B', seqId })
     })
   }
@@ -167,7 +167,7 @@ describe('An ack or a rejection', () => {
     })
   }
 
-  it('a text like an ack with its own sequence id is a message', () => {
+  it('"acked{12" and "reject{12" are messages, not acks', () => {
     expect(read('acked{12')).to.deep.equal({ text: 'acked', seqId: '12' })
     expect(read('reject{12')).to.deep.equal({ text: 'reject', seqId: '12' })
   })

@@ -58,7 +58,7 @@ describe('The filter changes of the link', () => {
   })
 
   // Shows: sidecar C7.8, C7.9.
-  it('is not ready until the filter is confirmed, and resends the filter after 10 s', async () => {
+  it('the link is not ready until its filter is confirmed, and resends it after 10 s', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     const filterChange = once(setup.server.events, 'filter')
@@ -84,7 +84,7 @@ describe('The filter changes of the link', () => {
     })
   }
 
-  it('is not ready while the server refuses the filter', async () => {
+  it('the link is not ready while the server refuses its filter', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     const filterChange = once(setup.server.events, 'filter')
@@ -98,7 +98,7 @@ describe('The filter changes of the link', () => {
   for (const habit of ['silent', 'fixed_at_login'] as const) {
     describe(`A server that answers no #filter (${habit})`, () => {
       // Shows: sidecar C7.9.
-      it('is ready after two unanswered filters, and logs in again without a gap', async () => {
+      it('the link is ready after two unanswered filters, and logs in again without a gap', async () => {
         await setup.start(['AA1AA-1'])
         setup.server.filterHabit = habit
         await setup.change(['AA1AA-1', 'BB1BB-1'])
@@ -140,7 +140,7 @@ describe('The filter changes of the link', () => {
     })
   }
 
-  it('trusts filter confirmations of a server again after a late one', async () => {
+  it('the link trusts filter confirmations again once a server sends a late one', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     await setup.change(['BB1BB-1'])

@@ -31,7 +31,7 @@ describe('The link to APRS-IS with many stations', () => {
   }
 
   // Shows: sidecar C7.3, C7.10.
-  it('opens a new connection before it closes the old one, and loses no message', async () => {
+  it('opens a new connection before closing the old one, and loses no message', async () => {
     await setup.start(stationKeys(55))
     const texts: string[] = []
     const flow = () => texts.push(...setup.send(stationKeys(55)))
@@ -130,7 +130,7 @@ describe('The link to APRS-IS with many stations', () => {
   })
 
   // Shows: sidecar C1.8, F1.6.
-  it('never logs in as a registered station, and changes a callsign that becomes one', async () => {
+  it('never logs in with the callsign of a registered station, even one added later', async () => {
     await setup.start([...stationKeys(900), 'N0CALL-99'])
     expect(calls()).to.have.members([CALL, 'N0CALL-98'])
     await setup.change([...stationKeys(900), 'N0CALL-99', 'N0CALL-98'])

@@ -62,7 +62,7 @@ describe('The cursor of the client', () => {
     expect(saves.length).to.equal(1)
   })
 
-  it('saves the avatar hash that the server confirmed, if it has changed', async () => {
+  it('saves the avatar hash that the server confirmed, if the hash has changed', async () => {
     const cursor = cursorOf({ cursor: 1 })
     for (const hash of [undefined, 'a', 'a', 'b', undefined]) await cursor.confirm(hash)
     expect(saves).to.deep.equal([

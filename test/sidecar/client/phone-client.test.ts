@@ -94,7 +94,7 @@ describe('The phone client', () => {
   })
 
   // Shows: sidecar C17.3.
-  it('sends its blocked senders with every registration, and at once when they change', async () => {
+  it('the client sends its blocked senders with every register call, and on a change', async () => {
     const client = await launched({ blocked: ['W1AW'] })
     await client.setBlocked(['W1AW', 'SPAM*'])
     await client.setBlocked([])
@@ -102,7 +102,7 @@ describe('The phone client', () => {
     expect(setup.api.store.stations.get('N0CALL-7')?.devices[0]?.options.blocked).to.deep.equal([])
   })
 
-  it('after it unregisters, neither a late push nor a heartbeat registers it again', async () => {
+  it('after unregister, neither a late push nor a heartbeat registers the client', async () => {
     const client = await launched()
     await client.unregister()
     await client.unregister()

@@ -42,7 +42,7 @@ describe('The retries of the phone client', () => {
       await Promise.allSettled(calls)
     })
 
-    it('starts with short delays again after a successful call', async () => {
+    it('the client retries with short delays again after a successful call', async () => {
       const client = await launch()
       setup.app.fates = ['request_lost', 'request_lost']
       await codeOf(client.start())
@@ -127,7 +127,7 @@ describe('The retries of the phone client', () => {
       expect(ended.at(-1)).to.equal('closed')
     })
 
-    it('sends nothing after close, and rejects waiting calls', async () => {
+    it('the client sends nothing after close, and rejects waiting calls', async () => {
       const client = await launch()
       setup.app.fates = ['request_lost']
       await codeOf(client.start())

@@ -116,7 +116,7 @@ describe('The deploy files for operators', () => {
     const template = lines(TEMPLATE)
 
     // Shows: sidecar P1.9.
-    it('the unit of several instances has only its own name, state folder and .env file', () => {
+    it('the unit of an instance differs only in name, state folder and .env file', () => {
       const plain = lines(UNIT)
       expect(template.filter((line) => !plain.includes(line))).to.deep.equal([
         'Description=Push and sync sidecar of an APRS messaging app, instance %i',
@@ -179,7 +179,7 @@ describe('The deploy files for operators', () => {
     })
 
     // Shows: sidecar P1.9.
-    it('compose.yaml has a balancer by client address, and instances trust only that', async () => {
+    it('compose.yaml balances by client address, and instances trust only the balancer', async () => {
       const settings = await sharedSettings(folder.path(), environment)
       const servers = [...balancer.matchAll(/^ {2}server (\w+) (\S+)$/gm)].map(([, name, address]) => [name, address])
       expect(servers).to.deep.equal(names.map((name) => [name, `${name}:${settings.listen.port}`]))
@@ -254,7 +254,7 @@ describe('The deploy files for operators', () => {
     })
 
     // Shows: sidecar C12.9.
-    it('the image is not root, keeps the database on a volume, and stops as expected', () => {
+    it('the image runs as non-root, keeps its database on a volume, stops on SIGTERM', () => {
       expect(only('USER')).to.match(/^[1-9]\d*:[1-9]\d*$/)
       expect(only('VOLUME')).to.equal(dirname(SAMPLE.database))
       expect(only('EXPOSE')).to.equal(String(SAMPLE.listen.port))

@@ -27,7 +27,7 @@ describe('The documentation for app developers', () => {
   afterEach(() => api.close())
 
   // Shows: sidecar C15.6.
-  it('the page lists exactly the calls and documents that the API serves', () => {
+  it('app-developers.md lists exactly the calls and documents that the API serves', () => {
     const posts = [...textOf(NAME).matchAll(/^### POST (\/v1\/\w+)$/gm)].map(([, path]) => path)
     const gets = namesIn(textOf(NAME, '### GET requests'), 'request').map((name) => name.replace('GET ', ''))
     expect([...posts, ...gets]).to.have.members(Object.keys(openApiDocument().paths))
@@ -35,7 +35,7 @@ describe('The documentation for app developers', () => {
   })
 
   // Shows: sidecar C15.6.
-  it('the page lists every member of the request bodies and marks the required ones', () => {
+  it('app-developers.md lists all request members and marks the required ones', () => {
     const common = rowsIn(textOf(NAME, '## Requests'), 'member').slice(0, 4)
     const { since: _, ...ofEvery } = BODY_SCHEMAS.sync.properties
     expect(common.map(([cell]) => codesIn(cell)[0])).to.have.members(Object.keys(ofEvery))
@@ -52,7 +52,7 @@ describe('The documentation for app developers', () => {
     }
   })
 
-  it("the page lists every member of the API's answers", () => {
+  it("app-developers.md lists every member of the API's answers", () => {
     const { RegisterAnswer, Message } = ANSWER_SCHEMAS
     expect(namesIn(section('register'), 'in the answer')).to.include.members(Object.keys(RegisterAnswer.properties))
     const message = rowsIn(textOf(NAME, '### A message'), 'member').map(([cell]) => codesIn(cell)[0])
@@ -60,7 +60,7 @@ describe('The documentation for app developers', () => {
   })
 
   // Shows: sidecar C15.6.
-  it('the page lists exactly the error codes of the API, each with its status', () => {
+  it("app-developers.md lists exactly the API's error codes, each with its status", () => {
     for (const page of [NAME, 'troubleshooting.md']) {
       const rows = rowsIn(textOf(page), 'error').map(([error, status]) => [codesIn(error)[0], Number(status)])
       expect(rows).to.have.deep.members(Object.entries(API_ERRORS).map(([code, { status }]) => [code, status]))
@@ -68,7 +68,7 @@ describe('The documentation for app developers', () => {
   })
 
   // Shows: sidecar C15.6.
-  it('the page shows example bodies that the API accepts', async () => {
+  it('app-developers.md shows example bodies that the API accepts', async () => {
     const shown = examples(/Body$/)
     expect(new Set(shown.map(({ name }) => pathOf(name))).size).to.equal(CALLS.length)
     for (const { name, value } of shown) {
@@ -79,7 +79,7 @@ describe('The documentation for app developers', () => {
   })
 
   // Shows: sidecar C15.6.
-  it('the page shows example answers that match the OpenAPI document', () => {
+  it('app-developers.md shows example answers that match the OpenAPI document', () => {
     const bodies = new Map(examples(/Body$/).map(({ name, value }) => [pathOf(name), value]))
     const shown = examples(/(?<!Error)Answer$/)
     expect(shown.length).to.equal(CALLS.length)
@@ -92,7 +92,7 @@ describe('The documentation for app developers', () => {
     expect(refusal?.value.message).to.equal(API_ERRORS.invalid_request.message)
   })
 
-  it('the page shows avatars with correct hashes, and textBytes that match the text', () => {
+  it('app-developers.md shows avatars with correct hashes, and correct textBytes', () => {
     const records = examples(/^AvatarsAnswer$/).flatMap(({ value }) => Object.values(Object(value.avatars)))
     expect(records.length).to.equal(2)
     for (const { icon, image, hash } of records as AvatarRecord[]) expect(hash).to.equal(avatarHash(icon, image))
@@ -101,7 +101,7 @@ describe('The documentation for app developers', () => {
       expect(Buffer.from(textBytes, 'base64').toString('latin1')).to.equal(text)
   })
 
-  it('the page states the default limits of the API', () => {
+  it('app-developers.md states the default limits of the API', () => {
     const limit = (table: string, member: string) => SETTINGS_SCHEMA.properties?.[table]?.properties?.[member]?.default
     const text = textOf(NAME)
     expect(text)
@@ -113,7 +113,7 @@ describe('The documentation for app developers', () => {
       .and.include(`within ${limit('history', 'duplicateSecondsUnnumbered')} seconds`)
   })
 
-  it('the page names the tested version of each code generator', () => {
+  it('app-developers.md names the tested version of each code generator', () => {
     const text = textOf(NAME, '## Clients by code generators')
     for (const [name, file, version] of [
       ['openapi-generator', 'kotlin/pom.xml', /generator-cli<\D*([\d.]+)/],
@@ -127,7 +127,7 @@ describe('The documentation for app developers', () => {
       expect(text).to.include(`${name} ${readDocument(`test/generators/${file}`).match(version)?.[1]}`)
   })
 
-  it('the page lists every method of the client and names all its exports', async () => {
+  it('app-developers.md lists every method and export of the client', async () => {
     const phone = await client.createClient({
       ...{ baseUrl: 'http://127.0.0.1', callsign: 'N0CALL', ssid: 7, passcode: 13023 },
       ...{ platform: 'android', pushToken: 'token', store: { load: async () => undefined, save: async () => {} } },

@@ -4,7 +4,7 @@ import { createRateLimit } from '../../../sidecar/messages/rate-limit.ts'
 
 describe('The rate limit', () => {
   // Shows: sidecar C1.18.
-  it('allows a client max requests per window, and again in the next window', () => {
+  it('the rate limit allows a client max requests in each window', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 2 })
     expect([0, 1, 2, 999].map((index) => limit.take('a', index))).to.deep.equal([true, true, false, false])
     expect([1000, 1001, 1002].map((index) => limit.take('a', index))).to.deep.equal([true, true, false])
@@ -51,7 +51,7 @@ describe('The rate limit', () => {
     )
   })
 
-  it('remembers at most a bounded number of clients', () => {
+  it('the rate limit forgets the oldest clients beyond a bounded number', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 1 })
     for (let client = 0; client < 500_000; client++) limit.take(`client ${client}`, 0)
     // Clients before the newest 100,000 were forgotten.

@@ -95,7 +95,7 @@ describe('The receiver', () => {
     expect(counts('acks_sent', 'acks_unsendable')).to.deep.equal([0, 1])
   })
 
-  it('counts an ack as throttled if the store denies it', async () => {
+  it('counts an ack as throttled if the store denies the ack', async () => {
     const { receive, counts, sent } = await setUp((original) => async (messages) => original(messages, false))
     await receive([packet(':B        :hi{12'), packet(':C        :hi{12')])
     expect(sent).to.deep.equal([])
@@ -207,7 +207,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C7.18.
-  it('never rejects, and counts each line exactly once, for any lines', async () => {
+  it('the receiver never throws, and counts each line exactly once, for any lines', async () => {
     const { receive, counts } = await setUp()
     const fragments = fc.constantFrom(
       'A>APRS:',

@@ -246,7 +246,7 @@ describe('The operator port', () => {
     for (const path of ['/v1/sync', '/metrics/', '/etc/passwd']) expect((await get(path)).status).to.equal(404)
   })
 
-  it('a failing page shows no reason, which is only in the log', async () => {
+  it('a page that fails shows no reason; only the log does', async () => {
     metrics.gauge('broken', 'A gauge that cannot be read', () => {
       throw new Error('secret')
     })

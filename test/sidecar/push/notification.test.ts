@@ -24,7 +24,7 @@ const bytes = (notification: Notification) => Buffer.byteLength(JSON.stringify(n
 
 describe('A push notification', () => {
   // Shows: sidecar 7.1, 7.2, 7.3, 7.5, C5.8.
-  it('its data hold sender, sequence id, addressee, count and collapse id as strings', () => {
+  it('data holds sender, sequence id, addressee, count and collapse id as strings', () => {
     expect(build('Hello').data).to.deep.equal({
       fromCall: 'W1AW',
       seqId: '42',
@@ -109,7 +109,7 @@ describe('A push notification', () => {
   })
 
   // Shows: sidecar 7.10, 7.11, 7.12, 7.13, 7.14.
-  it('its data have no reserved keys, and only strings as values', () => {
+  it('the data of a notification has no reserved keys, and only strings as values', () => {
     const avatars: SenderAvatar[] = ['none', 'cleared', { icon: 'car', image: 'AAAA', hash: HASH }]
     for (const avatar of avatars) {
       for (const [key, value] of Object.entries(build('x', { avatar, count: 2 }).data)) {

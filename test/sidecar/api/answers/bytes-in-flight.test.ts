@@ -31,7 +31,7 @@ describe('The limit on bytes of unread answers', () => {
     )
   })
 
-  it('a reservation can pass its own total limit, lower than the general one', () => {
+  it('one kind of answer can have a lower total limit on its unread bytes', () => {
     const inFlight = new BytesInFlight({ inAll: 100, perClient: 100 })
     inFlight.reserve('a', 50)
     expect(inFlight.reserve('b', 20, 60)).to.equal(undefined)

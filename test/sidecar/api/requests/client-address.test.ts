@@ -86,7 +86,7 @@ describe('The client of a connection', () => {
       ])
   })
 
-  it('a connection from a trusted proxy has no client of its own', () => {
+  it('a connection from a trusted proxy does not count for any client', () => {
     for (const peer of ['10.1.2.3', '::ffff:10.1.2.3', '2001:db8:1::9'])
       expect(clientOfPeerBy(SOME)(peer), peer).to.equal(undefined)
     expect(clientOfPeerBy(true)('192.0.2.1')).to.equal(undefined)

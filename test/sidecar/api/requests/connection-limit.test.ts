@@ -61,7 +61,7 @@ describe('The limit on connections per address', () => {
   const over = async () => (await answerOn(await open())) === ''
 
   // Shows: sidecar C13.8.
-  it('drops a connection over the limit without a byte, and serves other addresses', async () => {
+  it('closes a connection over the limit unanswered, and serves other addresses', async () => {
     await start()
     for (let count = 0; count < LIMIT; count++) await open()
     expect(await over()).to.equal(true)
@@ -100,7 +100,7 @@ describe('The limit on connections per address', () => {
     expect(await over()).to.equal(false)
   })
 
-  it("counts each connection that is refused at the server's maxConnections", async () => {
+  it('counts each connection that the server refuses over maxConnections', async () => {
     let dropped = 0
     const server = createServer()
     server.maxConnections = 1

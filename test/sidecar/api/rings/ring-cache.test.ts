@@ -24,7 +24,7 @@ describe('The ring buffers in memory', () => {
     return answer && messagesIn(answer).map(({ text }) => text)
   }
 
-  it('cached rings answer like the history for any cursor after any appends', async () => {
+  it('cached rings return the same messages as the history, for any cursor', async () => {
     const action = fc.oneof(
       fc.record({ do: fc.constant('append' as const), count: fc.integer({ min: 1, max: 7 }) }),
       fc.record({ do: fc.constant('ask' as const), back: fc.nat(12), compressed: fc.boolean() }),
@@ -105,7 +105,7 @@ describe('The ring buffers in memory', () => {
     expect(await texts('N0CALL')).to.deep.equal(['5', '6', '7', '8', '9'])
   })
 
-  it('the memory limit includes compressed answers, which use no spare memory', async () => {
+  it('the size of the ring cache includes compressed answers, without spare memory', async () => {
     await append(store, 'x'.repeat(1000))
     const answer = await rings.since('N0CALL', '', 0)
     const earlier = rings.bytes

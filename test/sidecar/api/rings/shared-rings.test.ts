@@ -21,7 +21,7 @@ describe('The ring cache over a shared store', () => {
   const textsIn = async (rings: RingCache) =>
     answerIn(await rings.since('N0CALL', '', 0)).messages.map(({ text }) => text)
 
-  it('shared rings answer like those of a single process for any cursor', async () => {
+  it('shared rings return the same answers as the rings of a single process', async () => {
     await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
     const [first] = await append(store, 'Grüße', 'b', message('c', { from: 'W2AW' }))
     const [cache, reader] = [cacheOver(store), sharedRings()]
@@ -80,7 +80,7 @@ describe('The ring cache over a shared store', () => {
     expect(await textsIn(rings)).to.deep.equal(['a'])
   })
 
-  it("serverTime is the newest message's time, even if a concurrent sync read it", async () => {
+  it('serverTime of a sync includes a message that only a concurrent sync has read', async () => {
     const events = new EventEmitter()
     let slow = false
     const rings = sharedRings(async (...asked) => {

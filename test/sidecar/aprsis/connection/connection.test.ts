@@ -163,7 +163,7 @@ describe('A connection to APRS-IS', () => {
     expect(reasons()[0]).to.equal('no connection within 10 s')
   })
 
-  it('does not log in if its callsign is no longer certain once it is connected', async () => {
+  it('a connection does not log in if its callsign may be in use elsewhere by then', async () => {
     let mayLogIn = true
     network.hold()
     open({ mayLogIn: () => mayLogIn })
@@ -207,7 +207,7 @@ describe('A connection to APRS-IS', () => {
     expect(requests).to.deep.equal(['g/BB1BB', 'g/DD1DD'])
   })
 
-  it('counts bytes over all connections since the start', async () => {
+  it('the byte counts of a connection continue across reconnects', async () => {
     await openUp()
     const first = connection.status()
     expect(first.bytesOut).to.equal(server.traffic.bytesIn)
@@ -263,7 +263,7 @@ describe('A connection to APRS-IS', () => {
       expect(lines).to.have.length(2000)
     })
 
-    it('close() over TCP first sends all accepted lines, if the server reads again', async () => {
+    it('close() sends all accepted lines over TCP if the server resumes reading', async () => {
       await openUp(TCP)
       server.stall()
       let sent = 0

@@ -80,7 +80,7 @@ describe('The plan of APRS-IS connections', () => {
     expect(compact).to.deep.include({ open: [wanted], retire: new Set([1]), tight: true })
   })
 
-  it('replaces a large connection that must go, and keeps the others unchanged', () => {
+  it('replaces a large connection that must close, and keeps the others unchanged', () => {
     const carriers = [carrier(2, stationKeys(600, 800)), carrier(1, stationKeys(800), true)]
     const plan = planConnections(new Set(stationKeys(1399)), carriers, limits, false)
     expect(plan.open).to.deep.equal([new Set(stationKeys(800))])
@@ -111,7 +111,7 @@ describe('The plan of APRS-IS connections', () => {
   })
 
   // Shows: sidecar C7.6.
-  it('carries every station within all limits, from any earlier state', () => {
+  it('the plan carries every station within all limits, from any earlier state', () => {
     fc.assert(
       fc.property(situation, ({ wanted, carried, trackOutgoing, compact }) => {
         const form = { ...limits, trackOutgoing }

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { isHeard, watchHeard } from '../../../../sidecar/aprsis/filters/readiness.ts'
 
 describe('The readiness of the filters', () => {
-  it('ready if every station is in a filter that is up, or known to have no room', () => {
+  it('the filters are ready if each station is in one that is up, or has no room', () => {
     const wanted = new Set(['A', 'B', 'C'])
     expect(isHeard(wanted, [], [new Set(['A', 'B']), new Set(['C'])])).to.equal(true)
     expect(isHeard(wanted, ['C'], [new Set(['A', 'B'])])).to.equal(true)

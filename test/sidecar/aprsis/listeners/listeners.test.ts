@@ -67,7 +67,7 @@ describe('Several instances at APRS-IS', () => {
   const callsOf = (item: LinkHarness | undefined) => item?.link.status().connections.map(({ callsign }) => callsign)
 
   describe('The election of listeners', () => {
-    it('as many instances listen as wanted, the first with the configured callsign', async () => {
+    it('aprsis.listeners instances listen, the first with the configured callsign', async () => {
       const [a, b, c] = await startThree()
       expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
       expect([a, b, c].map(callsOf)).to.deep.equal([[CALL], ['N0CALL-99'], []])
@@ -96,7 +96,7 @@ describe('Several instances at APRS-IS', () => {
       expect(a?.link.status().others.map(({ instance }) => instance)).to.deep.equal(['b'])
     })
 
-    it('an instance with aprsis.listen false never listens, nor counts as wanted', async () => {
+    it('an instance with aprsis.listen false never listens, and no listener is missed', async () => {
       const deaf = start('deaf', { listen: false })
       const second = await ready('other')
       await clock.advance(2000)
@@ -116,7 +116,7 @@ describe('Several instances at APRS-IS', () => {
   })
 
   describe('The replacement of a listener', () => {
-    it('a standby replaces a dead listener within 7 s; the other one misses nothing', async () => {
+    it('a standby replaces a dead listener within 7 s, and no message is missed', async () => {
       const [, b, c] = await startThree()
       await kill('a')
       const texts = b?.send(stations) ?? []
@@ -159,7 +159,7 @@ describe('Several instances at APRS-IS', () => {
       await first.until(() => !first.link.status().connected)
     }
 
-    it('yields its slot to a standby after 30 s offline, and fills one only if vacant', async () => {
+    it('an offline listener yields its slot after 30 s, and later fills only vacant ones', async () => {
       const a = await ready('a', {}, { connect })
       const b = await ready('b')
       const c = start('c')
@@ -248,7 +248,7 @@ describe('Several instances at APRS-IS', () => {
   })
 
   describe('Listeners with many connections', () => {
-    it('no callsign is ever logged in twice, whatever is registered or dies', async () => {
+    it('no callsign is logged in twice, whatever stations register or instances die', async () => {
       stations = stationKeys(2700)
       const [a, b, c] = ['a', 'b', 'c'].map((name) => start(name, { maxConnections: 40 }))
       await clock.advance(2000)

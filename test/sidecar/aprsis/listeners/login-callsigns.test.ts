@@ -16,7 +16,7 @@ function callsInTurn(configured: string): ReadonlySet<string> {
 }
 
 describe('The login callsign of a further connection', () => {
-  it('uses the configured callsign while it is free', () => {
+  it('a connection logs in with the configured callsign while that is free', () => {
     expect(freeLoginCallsign('N0CALL-10', new Set(), new Set())).to.equal('N0CALL-10')
   })
 

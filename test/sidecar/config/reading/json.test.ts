@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { parseJson } from '../../../../sidecar/config/reading/json.ts'
 
 describe('The JSON parser of the configuration', () => {
-  it('reads every JSON value as JSON.parse does', () => {
+  it('the JSON parser returns the same values as JSON.parse', () => {
     fc.assert(
       fc.property(fc.json(), fc.integer({ min: 0, max: 4 }), (text, indent) => {
         const pretty = JSON.stringify(JSON.parse(text), null, indent)

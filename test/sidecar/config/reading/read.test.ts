@@ -207,7 +207,7 @@ describe('The configuration of the sidecar', () => {
     })
 
     // Shows: sidecar C1.22.
-    it('requires a TLS key with the certificate, and the reverse', () => {
+    it('requires both a TLS certificate and its key, or neither', () => {
       expect(listening({ certFile: 'cert.pem' }).map(({ path }) => path)).to.deep.equal(['listen.keyFile'])
       expect(listening({ keyFile: 'key.pem' }).map(({ path }) => path)).to.deep.equal(['listen.certFile'])
     })
@@ -220,7 +220,7 @@ describe('The configuration of the sidecar', () => {
     })
 
     // Shows: sidecar 2.18.
-    it('refuses TLS files that are missing or not PEM, both at once', () => {
+    it('reports a missing TLS key and a certificate that is not PEM at once', () => {
       const problems = listening({ certFile: 'text.pem', keyFile: 'gone.pem' })
       expect(problems.map(({ path }) => path)).to.deep.equal(['listen.certFile', 'listen.keyFile'])
       expect(problems[1]?.reason).to.equal('names /etc/sidecar/gone.pem, which cannot be read (ENOENT)')

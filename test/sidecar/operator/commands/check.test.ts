@@ -131,7 +131,7 @@ describe('The check before a start', () => {
     expect(warning).to.match(/^The certificate in listen\.certFile, .* expired on \d{4}-\d\d-\d\d, /)
   })
 
-  it('--check names the remedy for an unreachable database, without a retry', async () => {
+  it('--check names the remedy for an unreachable database, and promises no retry', async () => {
     const { errors } = await checkStart(settings({ database: 'postgres://mesh@127.0.0.1:1/mesh' }))
     expect(errors).to.have.length(1)
     expect(errors[0]).to.match(
@@ -140,7 +140,7 @@ describe('The check before a start', () => {
   })
 
   // Shows: sidecar O1.20.
-  it('--check accepts the database and ports of a running sidecar undisturbed', async () => {
+  it('--check accepts the database and ports of a running sidecar, without harm', async () => {
     const upstream = await startAprsIs()
     const aprsis = { callsign: CALL, host: upstream.host, port: upstream.port }
     const sidecar = await startSidecar(settings({ aprsis }), createLog('silent'))

@@ -24,7 +24,7 @@ describe('The status page', () => {
     expect(text(page({ obstacles: ['messages_not_stored'] }))).to.not.include('Free space on its disk')
   })
 
-  it('shows free disk space and certificate expiry, with a hint when urgent', () => {
+  it('the status page shows disk space and certificate expiry, with a hint if urgent', () => {
     const { now } = eventfulStatus()
     const DAY_MS = 86_400_000
     expect(text(page())).to.include('Free space 21.4 GB on the disk of the database').and.not.include('Certificate')
@@ -36,13 +36,13 @@ describe('The status page', () => {
     expect(certificate(-1)).to.include('Certificate expired renew it')
   })
 
-  it("labels totals as this instance's own if several share a database", () => {
+  it("the status page labels totals as this instance's own on a shared database", () => {
     expect(text(page())).to.include('Since the start Packets')
     const shared = { address: 'db/mesh', instances: undefined, ownName: 'north' }
     expect(text(page({ shared }))).to.include('Since the start of north, this instance alone Packets')
   })
 
-  it('names the likely cause when APRS-IS dropped a login three times in 15 minutes', () => {
+  it('the status page names the likely cause of three dropped logins in 15 minutes', () => {
     const { upstream } = eventfulStatus()
     const dropped = (recentDrops: number) => ({
       obstacles: [],
@@ -58,7 +58,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar O1.4.
-  it("shows a banner while a gateway refuses pushes, and each gateway's state", () => {
+  it('the status page shows gateway states, and a banner while one refuses pushes', () => {
     const { gateways, now } = eventfulStatus()
     const [android, ios] = gateways.map((gateway) => ({ ...gateway, state: 'working' as const }))
     if (!android || !ios) throw new Error('Two gateways are expected.')
@@ -80,7 +80,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar P1.7.
-  it('shows whether this instance listens, and callsigns and servers of the others', () => {
+  it('the status page shows if this instance listens, and the other listeners', () => {
     const { upstream } = eventfulStatus()
     expect(text(page())).not.to.include('listeners')
     const otherListeners = [
@@ -103,7 +103,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar P1.7.
-  it('lists the instances that share a database, and its address', () => {
+  it('the status page lists the instances that share a database, and its address', () => {
     expect(text(page())).not.to.include('Instances')
     const { now } = eventfulStatus()
     const note = (listen: boolean, listener: number | null) => JSON.stringify({ version: '1.2.3', listen, listener })
@@ -141,7 +141,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar C12.5.
-  it('shows version, uptime, stations, devices by platform, database and memory', () => {
+  it('the status page shows version, uptime, stations, devices, database and memory', () => {
     const shown = text(page())
     for (const part of [
       'version 1.2.3',
@@ -161,7 +161,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar C12.4.
-  it('shows totals of packets, messages, notifications and requests since the start', () => {
+  it('the status page shows totals of packets, messages, pushes and requests', () => {
     for (const part of [
       'Packets from APRS-IS received 4,211,907',
       'Messages stored 41,204 repeated 9,117 lost 8',
@@ -171,7 +171,7 @@ describe('The status page', () => {
       expect(text(page())).to.include(part)
   })
 
-  it('shows Web Push phones if there are any, and whether Web Push is enabled', () => {
+  it('the status page counts Web Push phones, and shows if Web Push is off', () => {
     const devices = { android: 1702, ios: 938, webpush: 7 }
     expect(text(page())).to.not.include('Web Push')
     expect(text(page({ devices }))).to.include('· 7 Web Push (push off)')
@@ -180,7 +180,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar C12.3.
-  it('lists callsign, server, verification, age, filter and traffic per connection', () => {
+  it('the status page lists callsign, server, age, filter and traffic per connection', () => {
     const rows = [...page().matchAll(/<tr><th scope="row">.*?<\/tr>/gs)].map(([row]) => text(row).trim())
     expect(rows).to.deep.equal([
       'N0CALL-10 ● up T2TEST yes 2026-05-17 12:33:21 (1 h 30 min) 880 stations, 7.8 kB 48.2 MB 1.2 MB',
@@ -190,7 +190,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar C12.3.
-  it('warns of an unverified login, of stations outside the filters, of paused reads', () => {
+  it('the status page warns of unverified logins, omitted stations and paused reads', () => {
     const { upstream } = eventfulStatus()
     const [first] = upstream.connections
     const connections = first ? [{ ...first, verified: false }] : []
@@ -202,7 +202,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar C12.5.
-  it('lists logged events with their counts, or "None since the start."', () => {
+  it('the status page lists logged events with counts, or "None since the start."', () => {
     expect(text(page())).to.include('push-gateway-failing × 14')
     expect(text(page({ events: [] }))).to.include('None since the start.')
   })
@@ -225,7 +225,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar C12.6.
-  it('contains one inline style sheet and script, both allowed by the CSP hash', () => {
+  it('the status page has one inline style sheet and script, allowed by the CSP hash', () => {
     const markup = page()
     for (const kind of ['style', 'script']) {
       const [only = '', ...others] = [...markup.matchAll(new RegExp(`<${kind}>(.*?)</${kind}>`, 'gs'))].map(

@@ -134,7 +134,7 @@ describe('The retries of the push dispatcher', () => {
       for (const key of keys) await setup.tell('Hello', key)
     }
 
-    it('stops marking tokens as dead, and keeps notifications, after 20 in a row', async () => {
+    it('marks no token as dead after 20 in a row, and keeps their notifications', async () => {
       setup.android.always = GONE
       await tellAll()
       expect(deadTokens()).to.equal(20)
@@ -145,7 +145,7 @@ describe('The retries of the push dispatcher', () => {
       expect(setup.events('push-tokens-doubted')[0]?.msg).to.include('push.fcm.serviceAccountFile')
     })
 
-    it('trusts a gateway again once it accepts a token, and sends what was waiting', async () => {
+    it('trusts a gateway again once it accepts a token, and sends the waiting pushes', async () => {
       setup.android.always = GONE
       await tellAll()
       setup.android.always = ACCEPTED
@@ -207,7 +207,7 @@ describe('The retries of the push dispatcher', () => {
     expect(setup.isUnpushed()).to.equal(false)
   })
 
-  it("leaves the time that a phone was away out of its gateway's latency", async () => {
+  it('the latency of a gateway excludes the time that a phone was away', async () => {
     setup.android.always = { kind: 'phone_away', reason: 'off line' }
     await setup.tell('one')
     setup.android.always = ACCEPTED

@@ -37,7 +37,7 @@ export function acksContract(stores: ContractStores): void {
     expect(await acksOf([message('a')])).to.deep.equal([true])
   })
 
-  it('sequence id and source callsign as received identify an ack', async () => {
+  it('acks differ by sequence id and by the source callsign as received', async () => {
     const received = (sourceAsReceived: string, seqId: string) => message('a', { sourceAsReceived, seqId })
     const batch = [received('W1AW', '1'), received('W1AW-0', '1'), received('W1AW', '2')]
     expect(await acksOf(batch)).to.deep.equal([true, true, true])

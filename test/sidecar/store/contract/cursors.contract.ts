@@ -48,7 +48,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     }
 
     // Shows: sidecar C4.19.
-    it('the server time passes messages to other stations while the phone has none', async () => {
+    it('the server time is newer than messages to others while the phone has none', async () => {
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await current()).to.be.at.least(time)
       expect((await sync(0)).answerStamp).to.be.at.least(time)
@@ -141,7 +141,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     const heartbeat = (since?: number) => store.cursors.stampFor(KEY, '', since)
     const registeredAt = () => store.stations.get(KEY)?.registeredAt
 
-    it('the server time passes messages to others while the station has none', async () => {
+    it('the server time is newer than messages to others while the station has none', async () => {
       await register(store, 'W1AW')
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await heartbeat()).to.be.at.least(time)

@@ -67,7 +67,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   // Shows: sidecar C4.21.
-  it('recognizes a duplicate of a stored message that lies less than 2 h in the future', async () => {
+  it('recognizes a duplicate of a message that was stored less than 2 h in the future', async () => {
     await append(store, 'a')
     await stores.shift(-119 * MINUTE)
     expect(await kindsOf(store, 'a')).to.deep.equal(['duplicate'])
@@ -131,7 +131,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     ])
   })
 
-  it('a station that registers again gets messages that its predecessor received', async () => {
+  it('stores messages for a new registration even if the earlier one received them', async () => {
     await reopenedWith(1)
     const both = [message('a'), message('b')]
     await append(store, ...both)

@@ -115,7 +115,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C4.31.
-    it('reports the newest message that it dropped, after a restart and with another ring size', async () => {
+    it('the ring reports its newest dropped message, after restarts and with a new size', async () => {
       const dropped = async () => (await store.history.since('N0CALL', '', 0))?.newestDropped
       const stampsOf = async (...stored: readonly string[]) =>
         (await append(store, ...stored)).map((outcome) => (outcome.kind === 'stored' ? outcome.message.stamp : 0))
@@ -134,7 +134,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C4.31.
-    it('reports a message that was dropped in the batch that stored it', async () => {
+    it('the ring reports a message that was dropped in the batch that stored it', async () => {
       await reopenedWith(2)
       const stamps = (await append(store, 'a', 'b', 'c', 'd', 'e')).map((outcome) =>
         outcome.kind === 'stored' ? outcome.message.stamp : 0,
@@ -147,7 +147,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C4.31.
-    it('still reports a dropped message once its duplicates are no longer recognized', async () => {
+    it('the ring reports a dropped message even if its duplicates are forgotten', async () => {
       await reopenedWith(1)
       const [outcome] = await append(store, 'a', 'b')
       await stores.shift(SETTINGS.history.duplicateMinutes * 60_000)

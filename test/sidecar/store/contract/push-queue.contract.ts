@@ -207,7 +207,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect((await claimOne()).unpushed.count).to.equal(1)
   })
 
-  it('calls its listeners when a window ends, and when a retry becomes due', async () => {
+  it('the queue calls its listeners when a window ends, and when a retry is due', async () => {
     const first = due()
     await receive('A')
     await windowEnds()
@@ -254,7 +254,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect((await claimOne()).unpushed.count).to.equal(1)
   })
 
-  it('after close, calls no listener but still records the outcome of a claim', async () => {
+  it('after close, the queue calls no listener but records the outcome of a claim', async () => {
     await receive('A')
     await receive('B')
     await windowEnds()

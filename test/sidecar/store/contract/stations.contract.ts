@@ -63,7 +63,7 @@ export function stationsContract(stores: ContractStores): void {
     expect(first).to.have.nested.property('station.registeredAt', store.stations.get('N0CALL')?.registeredAt)
   })
 
-  it('a full registry refuses new stations, even concurrent ones, but refreshes known', async () => {
+  it('a full registry refuses new stations, even concurrent ones, but not known ones', async () => {
     await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
     const outcomes = await register(store, 'A', 'B', 'C', 'D')
     expect(outcomes.map(({ kind }) => kind).sort()).to.deep.equal(['created', 'created', 'full', 'full'])

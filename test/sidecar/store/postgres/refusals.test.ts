@@ -20,7 +20,7 @@ host all all     127.0.0.1/32 trust
 
 // User and password, database, the code, and what the operator reads of it.
 const REFUSALS = [
-  ['no password', 'guest', 'postgres', 'database_password_missing', /has none\. Set PGPASSWORD .*database\.env/],
+  ['a missing password', 'guest', 'postgres', 'database_password_missing', /has none\. Set PGPASSWORD .*database\.env/],
   ['a wrong password', 'guest:wrong', 'postgres', 'database_password_wrong', /and the password in PGPASSWORD/],
   [
     'an unknown user with a password',
@@ -31,7 +31,7 @@ const REFUSALS = [
   ],
   ['an unknown user without a password', 'nobody_known', 'postgres', 'database_role_missing', /CREATE ROLE/],
   ['a missing database', 'guest:right', 'gone', 'database_missing', /CREATE DATABASE/],
-  ['no right to create a schema', 'guest:right', 'postgres', 'database_right_missing', /GRANT CREATE ON/],
+  ['a missing right to create a schema', 'guest:right', 'postgres', 'database_right_missing', /GRANT CREATE ON/],
   ['a pg_hba.conf that bars the user', 'barred', 'postgres', 'database_refused', /pg_hba\.conf/],
 ] as const
 

@@ -64,7 +64,7 @@ describe('The messages that an instance stores in PostgreSQL', () => {
     }
   })
 
-  it('creates all slots of a ring with its first message', async () => {
+  it('the first message of a station creates all slots of its ring', async () => {
     const places = () =>
       database.query('SELECT station, count(*)::int AS places FROM ring GROUP BY station ORDER BY station')
     expect(await places()).to.deep.equal([])
@@ -134,7 +134,7 @@ describe('The messages that an instance stores in PostgreSQL', () => {
     expect([tries, retries]).to.deep.equal([601, 600])
   })
 
-  it('a call that the database refuses does not fail the calls beside it', async () => {
+  it('a call that the database refuses does not fail concurrent calls', async () => {
     const { append, told: notified } = instance()
     const good = append([message('a')], false)
     await Promise.resolve()

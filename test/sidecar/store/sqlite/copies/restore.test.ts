@@ -93,7 +93,7 @@ describe('A restore', () => {
     expect(await messagesOf()).to.deep.equal(['kept', 'later', 'still there'])
   })
 
-  it('keeps messages that are only in the write-ahead log of the replaced database', async () => {
+  it('a restore keeps messages only in the write-ahead log of the replaced database', async () => {
     const store = await stores.openWith('N0CALL')
     await store.backUp(backup(), running)
     await append(store, 'in the log')
