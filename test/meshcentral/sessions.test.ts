@@ -132,7 +132,7 @@ describe('a session in MeshCentral', () => {
     expect(page.url).to.deep.equal(`${setup.url}login`)
   })
 
-  it('the IdP ends exactly one session, together with its pages', async () => {
+  it('a back-channel logout ends exactly one session, together with its pages', async () => {
     await setup.register({
       backchannel_logout_uri: `${setup.url}${BACKCHANNEL}`,
       backchannel_logout_session_required: true,

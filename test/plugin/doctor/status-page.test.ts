@@ -77,7 +77,7 @@ describe('the status page', () => {
     expect(plain).to.include('No question could be asked')
   })
 
-  it('shows since when discovery fails, its error code and the remedy', () => {
+  it('shows since when discovery has failed, the error code and the remedy', () => {
     const failure = { since: Date.UTC(2026, 0, 2, 3, 4, 5), causeCode: 'ECONNREFUSED', remedy: 'Check `issuer`.' }
     const markup = page({ discovery: { discoveredSince: null, failure } })
     expect(markup).to.match(

@@ -53,7 +53,7 @@ describe('an account under another id than the configured one', () => {
   })
 
   // Shows: plugin 5.3.
-  it('does not warn if the configured id has an account, neither has, or it is sub', async () => {
+  it('does not warn if the configured id has an account or the user has no other', async () => {
     const setup = await startKnownByOid({ newAccounts: false }, ['~oidc:D-7', '~oidc:u-1002'])
     await setup.signIn('bob')
     const empty = await startKnownByOid({ newAccounts: false })

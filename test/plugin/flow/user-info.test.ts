@@ -103,7 +103,7 @@ describe('UserInfo', () => {
       expect((await setup.signIn('bob')).me).to.include({ status: 200, id: '~oidc:bob@example.test' })
     })
 
-    it('refuses an email claim as id if UserInfo calls the address unverified', async () => {
+    it('refuses a login by an e-mail address that UserInfo calls unverified', async () => {
       const custom = { scope: 'openid email directory', claims: { uuid: 'email', email: 'mail', name: 'mail' } }
       const idp = { claimsIn: 'id_token', scopes: { email: ['email'], directory: ['mail'] } } as const
       const setup = await start({ oidc: { custom }, idp })
@@ -114,7 +114,7 @@ describe('UserInfo', () => {
     })
   })
 
-  it('refuses another claim with the address as id if UserInfo calls it unverified', async () => {
+  it('refuses a login by another claim if UserInfo calls the address in it unverified', async () => {
     const custom = { scope: 'openid directory', claims: { uuid: 'mail', email: 'mail', name: 'mail' } }
     const idp = { claimsIn: 'id_token', scopes: { directory: ['mail'] } } as const
     const setup = await start({ oidc: { custom }, idp })

@@ -38,7 +38,7 @@ describe('revocations in PostgreSQL', () => {
     expect(await stores[0]?.endedAt(['a key'])).to.equal(1000)
   })
 
-  it('needs no right to create tables if its table exists', async () => {
+  it('a PostgreSQL role needs no right to create tables if the table exists', async () => {
     const owner = pool()
     await pgRevocations(owner, { table: 'public.given' }).endedAt([])
     await owner.query(
@@ -54,7 +54,7 @@ describe('revocations in PostgreSQL', () => {
     expect(await withoutTable.endedAt([]).catch((error: Error) => error.message)).to.match(/permission denied/)
   })
 
-  it('creates its table later if the first attempt failed', async () => {
+  it('creates the table of revocations later if the first attempt failed', async () => {
     const owner = pool()
     const store = pgRevocations(owner, { table: 'later.revocation' })
     expect(await store.endedAt([]).catch((error: Error) => error.message)).to.match(/later/)

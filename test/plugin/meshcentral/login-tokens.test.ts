@@ -78,7 +78,7 @@ describe('login tokens of MeshCentral', () => {
   })
 
   // Shows: plugin 6.11.
-  it('login tokens stop if the database fails, even if a suspension was not written', async () => {
+  it('refuses login tokens if the database fails or a suspension was not written', async () => {
     const db = databaseOf(records)
     const failing: MeshDatabase = {
       ...db,

@@ -10,7 +10,7 @@ import {
 import type { MeshRequest } from '../../../../plugin/meshcentral/server.ts'
 
 describe('an open page of MeshCentral when its session ends', () => {
-  it('an open page gets signedOut over its control socket, not over a relay socket', () => {
+  it('an open page gets the message signedOut over its control socket only', () => {
     const sentOver = (path: string) => {
       const sent: string[] = []
       const ws = Object.assign(new EventEmitter(), { close: () => undefined, send: (text: string) => sent.push(text) })
@@ -25,7 +25,7 @@ describe('an open page of MeshCentral when its session ends', () => {
       expect(sentOver(path), path).to.deep.equal([])
   })
 
-  it('an open page gets signedOut just before MeshCentral refuses its socket', () => {
+  it('an open page gets the message signedOut just before its socket is refused', () => {
     const sentWith = (path: string, ...messages: readonly object[]) => {
       const sent: string[] = []
       const ws = Object.assign(new EventEmitter(), { close: () => undefined, send: (text: string) => sent.push(text) })

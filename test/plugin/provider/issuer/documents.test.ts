@@ -31,7 +31,7 @@ describe('the discovery documents of many domains', () => {
     for (const { issuer } of await Promise.all(all)) expect(issuer).to.equal('https://idp.test')
   })
 
-  it('requests discovery again after an answer, and separately for another fetch', async () => {
+  it('requests discovery again after an answer or with another fetch function', async () => {
     const documents = createDocuments()
     const [first, second] = [slowIdp(), slowIdp()]
     const firstDocument = documents('https://idp.test', first.fetch)
