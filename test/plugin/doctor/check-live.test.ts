@@ -76,7 +76,7 @@ describe('mesh-companion-check --live', () => {
   })
 
   // Shows: plugin 9.32.
-  it('passes every live check with a correct IdP and a correct configuration', async () => {
+  it('the live check passes with a correct IdP and a correct configuration', async () => {
     const idp = await start()
     const { code, output, lines } = await runLive(idp)
     expect(output).to.match(/^domain "": no errors, no warnings\n(?:.*\n)+domain "", live:\n/)
@@ -99,13 +99,13 @@ describe('mesh-companion-check --live', () => {
     expect(code).to.equal(0)
   })
 
-  it('passes for a domain on MeshCentral with --live and --meshcentral', async () => {
+  it('the live check passes for a domain on MeshCentral with --meshcentral', async () => {
     const { lines } = await runLive(await start(), {}, '--meshcentral')
     expect(lines.filter((line) => !/^ok: |: files of this server: /.test(line))).to.deep.equal([])
   })
 
   // Shows: plugin 10.15.
-  it('warns if UserInfo is unreachable or accepts a made-up token', async () => {
+  it('the live check warns if UserInfo is unreachable or accepts a made-up token', async () => {
     for (const [fault, oidc, line] of [
       [{ kind: 'answer', status: 404 }, {}, /^warn: UserInfo: .* \[status: 404\]$/],
       [{ kind: 'redirect', to: 'https://login.test/' }, {}, /^warn: UserInfo: .* \[status: 302\]$/],
@@ -147,7 +147,7 @@ describe('mesh-companion-check --live', () => {
     const MARKUP = `<link href="styles/a.css?v=1"><script src='/b.js'></script><img src=https://elsewhere.test/c.png><a href="page">`
 
     // Shows: plugin 9.32.
-    it('fails if a file comes with a cookie, and names the cookie without its value', async () => {
+    it('the live check fails if a file comes with a cookie, without showing its value', async () => {
       const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/')
       expect(code).to.equal(1)
       expect(line)
@@ -155,7 +155,7 @@ describe('mesh-companion-check --live', () => {
         .and.not.include('secret')
     })
 
-    it('warns that it cannot check files if the server runs without the plugin', async () => {
+    it('the live check warns that it cannot check files of a server without the plugin', async () => {
       const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/', 'text/html')
       expect(code).to.equal(0)
       expect(line).to.match(
@@ -163,7 +163,7 @@ describe('mesh-companion-check --live', () => {
       )
     })
 
-    it('passes if no file sets a cookie, and requests no files of other servers', async () => {
+    it('the live check passes if no file of the server sets a cookie', async () => {
       const { code, line, requests } = await askBehindCache(MARKUP)
       expect([code, line]).to.deep.equal([
         0,
@@ -174,7 +174,7 @@ describe('mesh-companion-check --live', () => {
     })
   })
 
-  it('sends no request for a domain with configuration errors', async () => {
+  it('the live check sends no request for a domain with configuration errors', async () => {
     const idp = await start()
     const { code, output } = await runLive(idp, { oidc: { newAccounts: 1 } })
     expect(code).to.equal(1)
@@ -182,14 +182,14 @@ describe('mesh-companion-check --live', () => {
     expect(idp.requests('discovery')).to.equal(0)
   })
 
-  it('sends no further request to an IdP whose discovery names another issuer', async () => {
+  it("the live check ends if the IdP's discovery names another issuer", async () => {
     const idp = await start()
     idp.faults.set('discovery', publishing({ issuer: 'https://other.example' }))
     expect((await runLive(idp)).lineOf('discovery')).to.match(/^fail: .*publishedIssuer: https:\/\/other\.example/)
     expect(idp.requests('token') + idp.requests('authorization')).to.equal(0)
   })
 
-  it("fails if the IdP's port is closed or its certificate is not trusted", async () => {
+  it("the live check fails if the IdP's port is closed or its certificate not trusted", async () => {
     const idp = await start()
     await idp.down()
     expect((await runLive(idp)).lineOf('discovery')).to.match(/^fail: .*Nothing listens .*ECONNREFUSED/)
@@ -198,7 +198,7 @@ describe('mesh-companion-check --live', () => {
     expect((await runLive(secured)).lineOf('discovery')).to.match(/^fail: .*NODE_EXTRA_CA_CERTS.*causeCode: [A-Z_]+/)
   })
 
-  it('warns if discovery fails, and checks the endpoints that are set by hand', async () => {
+  it('the live check warns if discovery fails, and checks the configured endpoints', async () => {
     const idp = await start()
     idp.faults.set('discovery', { kind: 'answer', status: 500 })
     const issuer = {
@@ -214,7 +214,7 @@ describe('mesh-companion-check --live', () => {
     expect(code).to.equal(0)
   })
 
-  it('warns of configured values that the IdP does not publish', async () => {
+  it('the live check warns of configured values that the IdP does not publish', async () => {
     const published = {
       token_endpoint_auth_methods_supported: ['private_key_jwt'],
       scopes_supported: ['openid'],
@@ -231,13 +231,13 @@ describe('mesh-companion-check --live', () => {
     expect(code).to.equal(0)
   })
 
-  it('sends a pushed authorization request if the client is configured to', async () => {
+  it('the live check sends a pushed authorization request if the client does', async () => {
     const idp = await start()
     expect((await runLive(idp, { client: PUSHING })).lineOf(REDIRECTION)).to.match(/^ok: /)
     expect(idp.requests('pushed_authorization_request')).to.equal(1)
   })
 
-  it('warns if the IdP redirects to a page, and does not follow the redirect', async () => {
+  it('the live check warns if the IdP redirects to a page, and does not follow', async () => {
     const idp = await start()
     idp.faults.set('authorization', redirectFault(`${idp.issuer}/interaction/1?hint=private`))
     const { lineOf, output } = await runLive(idp)
@@ -248,7 +248,7 @@ describe('mesh-companion-check --live', () => {
     expect(idp.requests('interaction')).to.equal(0)
   })
 
-  it('checks no client secret if the login redeems no code', async () => {
+  it('the live check checks no client secret if the login redeems no code', async () => {
     const codeless = { response_types: ['id_token'] }
     const idp = await start(codeless)
     const { lineOf } = await runLive(idp, { client: codeless })
@@ -418,7 +418,7 @@ describe('mesh-companion-check --live', () => {
     }
 
     // Shows: plugin 9.33.
-    it('passes if Keycloak redirects to the post-logout address', async () => {
+    it('the live check passes if Keycloak redirects to the post-logout address', async () => {
       const [code, line] = await checkKeycloak('https://127.0.0.1:9/login')
       expect([code, line]).to.deep.equal([
         0,
@@ -427,7 +427,7 @@ describe('mesh-companion-check --live', () => {
     })
 
     // Shows: plugin 9.33.
-    it('fails, and says what to register, if Keycloak does not redirect after logout', async () => {
+    it('the live check fails if Keycloak does not redirect to the post-logout address', async () => {
       const [code, line] = await checkKeycloak('https://elsewhere.example/login')
       expect(code).to.equal(1)
       expect(line).to.match(

@@ -42,7 +42,7 @@ const page = (changes: Partial<DomainStatus> = {}, more: Partial<StatusPage> = {
 
 describe('the status page', () => {
   // Shows: plugin 9.40.
-  it('lists errors and warnings of the configuration with paths and remedies', () => {
+  it('the status page lists configuration errors and warnings with remedies', () => {
     const problems = [{ path: 'domains[""].x', reason: 'is missing', remedy: 'Write it.' }]
     const warnings = [{ code: 'misplaced', path: 'settings.y', reason: 'is ignored', remedy: 'Move it.' }] as const
     const markup = page({ configured: false, problems, warnings })
@@ -51,7 +51,7 @@ describe('the status page', () => {
     expect(page()).not.to.contain('<h2>Configuration</h2>')
   })
 
-  it('escapes markup in every text from outside', () => {
+  it('the status page escapes markup in every text from outside', () => {
     const plain = page({}, { check: { kind: 'done', endedAt: 1, verdicts: [] } })
     const tags = (markup: string) => markup.match(/<[^>]*>/g)?.length
     fc.assert(
@@ -77,7 +77,7 @@ describe('the status page', () => {
     expect(plain).to.include('No question could be asked')
   })
 
-  it('shows since when discovery has failed, the error code and the remedy', () => {
+  it('the status page shows since when discovery has failed, and the remedy', () => {
     const failure = { since: Date.UTC(2026, 0, 2, 3, 4, 5), causeCode: 'ECONNREFUSED', remedy: 'Check `issuer`.' }
     const markup = page({ discovery: { discoveredSince: null, failure } })
     expect(markup).to.match(
@@ -86,7 +86,7 @@ describe('the status page', () => {
     expect(markup).to.include('Check <code>issuer</code>.')
   })
 
-  it('lists refused logins with age, count, account and remedy', () => {
+  it('the status page lists refused logins with age, count, account and remedy', () => {
     const refusal = { time: 40_000, times: 3, event: 'login-failed', remedy: 'Unlock it.', account: 'eve' } as const
     const markup = page({ refusals: [{ ...refusal, code: 'account_locked' }] })
     for (const part of ['(60 s ago, 3 times)', '<code>account_locked</code>', 'account <b>eve</b>', 'Unlock it.'])
@@ -95,7 +95,7 @@ describe('the status page', () => {
     expect(page()).to.match(/Last refusals<\/h2><p>None\.<\/p>/)
   })
 
-  it('lists warnings about logins with age, count, accounts and remedy', () => {
+  it('the status page lists warnings about logins with age, count and accounts', () => {
     const warning = {
       time: 40_000,
       times: 3,
@@ -109,7 +109,7 @@ describe('the status page', () => {
     expect(page()).not.to.include('Warnings about logins')
   })
 
-  it('shows the rights that each group grants, and notes about the server', () => {
+  it('the status page shows the rights that each group grants, and notes', () => {
     expect(page({}, { notes: ['This is MeshCentral <9>.'] })).to.include('This is MeshCentral &#60;9&#62;.')
     const groupRights = [
       { group: 'help<desk', rights: ['manageusers', 'recordings'] },
@@ -118,23 +118,23 @@ describe('the status page', () => {
     expect(page({ groupRights })).to.include('<b>help&#60;desk</b>: manageusers, recordings<br><b>guests</b>: none')
   })
 
-  it('offers no live check and no addresses if the configuration has errors', () => {
+  it('the status page offers no live check if the configuration has errors', () => {
     const markup = page({ configured: false, issuer: null, discovery: null, addresses: null })
     expect(markup).to.include('The configuration has errors')
     expect(markup).not.to.match(/<form|<input/)
   })
 
-  it('reloads itself only while a live check is running', () => {
+  it('the status page reloads itself only while a live check is running', () => {
     expect(page({}, { check: { kind: 'running', since: 1 } })).to.match(/<html[^>]* data-reload>.*<button disabled>/s)
     expect(page()).not.to.include('data-reload')
   })
 
-  it('uses the day or night look that the server requests', () => {
+  it('the status page has the day or night look that the server requests', () => {
     expect(page({}, { look: 'day' })).to.include('<html lang="en" data-look="day">')
     expect(page()).to.include('<html lang="en">')
   })
 
-  it('allows only its own script and style by its content security policy', () => {
+  it('the status page allows only its own script and style', () => {
     const markup = page()
     for (const [name, text = ''] of [
       ['script', /<script>([^<]*)<\/script>/.exec(markup)?.[1]],

@@ -31,7 +31,7 @@ describe('revocations in PostgreSQL', () => {
 
   sharedStoreContract((now) => pgRevocations(pool(), now ? { now } : {}))
 
-  it('creates its table once, however many processes start at the same time', async () => {
+  it('processes that start at the same time create the table of revocations once', async () => {
     const table = `revocation ${randomUUID()}`
     const stores = Array.from({ length: 8 }, () => pgRevocations(pool(), { table }))
     await Promise.all(stores.map((store) => store.revoke(['a key'], 1000, Date.now() + HOUR_MS)))
@@ -62,7 +62,7 @@ describe('revocations in PostgreSQL', () => {
     expect(await store.endedAt([])).to.equal(undefined)
   })
 
-  it('deletes expired revocations one hour after the last cleanup', async () => {
+  it('expired revocations are deleted one hour after the last cleanup', async () => {
     let clock = Date.now() - 2 * HOUR_MS
     const table = 'cleaned'
     const owner = pool()
@@ -76,7 +76,7 @@ describe('revocations in PostgreSQL', () => {
     expect(rows).to.deep.equal([{ key: 'another' }, { key: 'long' }])
   })
 
-  it("deletes no unexpired revocation if our clock is ahead of the database's", async () => {
+  it("no unexpired revocation is deleted if our clock is ahead of the database's", async () => {
     const clock = Date.now()
     const table = 'ahead'
     await pgRevocations(pool(), { table }).revoke(['a key'], clock, clock + HOUR_MS)

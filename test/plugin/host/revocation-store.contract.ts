@@ -12,12 +12,12 @@ export function revocationStoreContract(open: (now?: () => number) => Revocation
   const keys = () => [randomUUID(), randomUUID()] as const
   const later = () => Date.now() + HOUR_MS
 
-  it('returns undefined for keys that were never revoked', async () => {
+  it('a key that was never revoked has no time of revocation', async () => {
     expect(await open().endedAt(keys())).to.equal(undefined)
     expect(await open().endedAt([])).to.equal(undefined)
   })
 
-  it('returns the time of a revocation by any of its keys', async () => {
+  it('a revocation is found by any of its keys', async () => {
     const [first, second] = keys()
     const store = open()
     await store.revoke([first, second], 1_700_000_000_123, later())

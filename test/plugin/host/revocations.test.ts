@@ -34,7 +34,7 @@ describe('revocations in memory', () => {
     expect(await store.endedAt(['z'])).to.equal(undefined)
   })
 
-  it('keeps expired revocations while it has space, because the clock may be wrong', async () => {
+  it('a store keeps expired revocations while it has space, for a clock that was wrong', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 5_000)
     clock = 1_000_000

@@ -45,7 +45,7 @@ describe('functions of MeshCentral that the plugin replaces', () => {
     expect(owner).to.deep.equal({})
   })
 
-  it('the list of replaced functions names each one with its file', () => {
+  it('the list of replaced functions has each function with its file', () => {
     const calls = sources.flatMap(({ name, text }) =>
       [...text.matchAll(/replaceFunction\(\s*'([^']+)'/g)].map(([, entry]) => `${entry} in ${name}`),
     )

@@ -149,7 +149,7 @@ describe('ready-made accounts and user groups', () => {
     await Promise.all([pool.end(), owner.end()])
   })
 
-  it('uses the configured tables, even if their names have special characters', async () => {
+  it('accounts are stored in the configured tables, even with unusual names', async () => {
     const { connection, all, close } = await openDatabase(path('host.sqlite'))
     await sqliteAccounts(connection, { table: 'my "accounts"; --' }).create('', ALICE)
     await sqliteUserGroups(connection, { table: 'my groups' }).join('', ALICE.id, 'staff')
@@ -158,7 +158,7 @@ describe('ready-made accounts and user groups', () => {
     await close()
   })
 
-  it('creates its tables later if SQLite is busy, and waits for a limited time', async () => {
+  it('tables are created later if SQLite is busy, after a wait of limited time', async () => {
     const file = path('host.sqlite')
     const [holder, patient, hasty] = [await openDatabase(file), await openDatabase(file), await openDatabase(file)]
     hasty.connection.configure('busyTimeout', 0)

@@ -175,7 +175,7 @@ describe('open sessions', () => {
     expect(open.find(keysOfFilter({ ...ended, sid: 'sid of 7' }))).to.deep.equal([])
   })
 
-  it('forgets the longest idle sessions over the limit, but none with a socket', () => {
+  it('over the limit, the longest idle sessions without a socket are forgotten', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     open.note(session('a'), new Socket())
     for (const handle of ['b', 'c', 'b', 'd']) open.note(session(handle))

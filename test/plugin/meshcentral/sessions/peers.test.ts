@@ -67,7 +67,7 @@ describe('peers of MeshCentral', () => {
     expect(Object.keys(second.web.destroyedSessions)).to.deep.equal([`${USER}/x of before`])
   })
 
-  it('reads every 30 s which sessions ended at peers', async () => {
+  it('a server reads every 30 s which sessions ended at its peers', async () => {
     const db = databaseOf()
     const [first, second] = [await setUp(db), await setUp(db)]
     const [firstSocket, secondSocket] = [new Socket(), new Socket()]
@@ -86,7 +86,7 @@ describe('peers of MeshCentral', () => {
     }
   })
 
-  it('logs an unreadable database once, and continues reading', async () => {
+  it('a server logs an unreadable database once, and continues reading', async () => {
     const db = databaseOf()
     let isBroken = false
     let broken = 0

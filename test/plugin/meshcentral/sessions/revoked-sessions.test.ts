@@ -28,7 +28,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     expect(restarted.latest(['a'])).to.equal(900)
   })
 
-  it('refuses all sealed cookies until the database has returned the revocations', async () => {
+  it('all sealed cookies are refused until the database has returned the revocations', async () => {
     const revocations = open(databaseOf())
     expect(revocations.latest(['a'])).to.equal(Number.POSITIVE_INFINITY)
     expect(await revocations.endedAt(['a'])).to.equal(undefined)
@@ -43,7 +43,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     await written
   })
 
-  it('deletes expired revocations only after half a day of a steady clock', async () => {
+  it('expired revocations are deleted only after half a day of a steady clock', async () => {
     const rows = new Map<string, Members>()
     const clock = new FakeClock(1_000)
     const revocations = open(databaseOf(rows), clock)
@@ -57,7 +57,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('over the limit, forgets expired revocations first, then the oldest', async () => {
+  it('over the limit, expired revocations are forgotten first, then the oldest', async () => {
     const MOST = 50_000
     const rows = new Map<string, Members>()
     const _id = (name: string | number) => `meshcompanion/ended/${name}`
@@ -91,7 +91,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     expect(await revocations.endedAt(['a'])).to.equal(900)
   })
 
-  it('writes a revocation again until the database stores it', async () => {
+  it('a revocation is written again until the database stores it', async () => {
     const rows = new Map<string, Members>()
     const db = databaseOf(rows)
     const { Set: write } = db

@@ -48,7 +48,7 @@ describe('owners of web relays', () => {
     expect(relays.ownerOf(USER, always)).to.equal(undefined)
   })
 
-  it('remembers the last 20 sessions of a user that opened a web relay', () => {
+  it('the last 20 sessions of a user that opened a web relay are remembered', () => {
     const relays = new WebRelays()
     for (let index = 0; index < 21; index += 1) relays.opened(USER, owner(`key ${index}`), `x ${index}`)
     const now = relays.ownerOf(USER, never)
@@ -59,7 +59,7 @@ describe('owners of web relays', () => {
     expect(relays.ownerOf(USER, always)).to.equal(undefined)
   })
 
-  it('remembers the users who last opened a web relay', () => {
+  it('the users who last opened a web relay are remembered', () => {
     const relays = new WebRelays(2)
     for (const user of ['one', 'two', 'one', 'three']) relays.opened(user, owner(user), 'x')
     expect(relays.sessionsWhere(always).map(({ user }) => user)).to.deep.equal(['one', 'three'])

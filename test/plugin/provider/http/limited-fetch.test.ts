@@ -27,7 +27,7 @@ const makers: Record<string, (limits: FetchLimits, clock: Clock) => Fetch> = {
 }
 
 for (const [kind, make] of Object.entries(makers)) {
-  describe(`requests to an identity provider, ${kind},`, () => {
+  describe(`requests to an IdP, ${kind}`, () => {
     let server: OnLoopback
     let answer: RequestListener
     let url: string
