@@ -9,7 +9,7 @@ describe('a login after a refusal that another account could avoid', () => {
   const promptOf = async ({ redirectFrom }: Setup, person?: ReturnType<Setup['browser']>) =>
     (await redirectFrom('auth-oidc', person)).searchParams.get('prompt')
 
-  it('after a refusal, the next logins ask for credentials until a login succeeds', async () => {
+  it('after a refused login, the next ones ask for credentials until a login succeeds', async () => {
     const setup = await start({ oidc: REFUSING })
     const { host } = setup
     const { person, page: refused, failure } = await setup.signIn('bob')

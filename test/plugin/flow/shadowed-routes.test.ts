@@ -42,7 +42,7 @@ describe('routes of the server that shadow those of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('warns of a shadowing route in any spelling, also on mounted routers', async () => {
+  it('warns of an earlier route in any spelling, also on a mounted router', async () => {
     const nested = express.Router().use('/', express.Router().post('/logout', answer))
     const apps = {
       '/LogOut/': express().all('/LogOut/', answer),
@@ -59,7 +59,7 @@ describe('routes of the server that shadow those of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('warns of a shadowing route below the path of the domain only', async () => {
+  it("warns of an earlier route only if it is below the domain's path", async () => {
     const host: Host = { ...HOST, basePath: () => '/mesh/' }
     const below = express().use('/mesh', express.Router().get('/logout', answer))
     expect((await shadowedAt(below, host)).paths).to.deep.equal(['/mesh/logout'])

@@ -67,7 +67,7 @@ describe('the state of a session at the IdP', () => {
       expect([await stateAt(''), requests.length]).to.deep.equal(['ended', 3])
     })
 
-    it('the state is ended without a session, and unknown without tokens or an answer', async () => {
+    it('a request without session has state ended; without tokens, its state is unknown', async () => {
       const failing = async () => {
         throw new LoginError('introspection_failed')
       }

@@ -117,7 +117,7 @@ describe('the proxy of the environment', () => {
   }
 
   // Shows: plugin 4.37.
-  it('a proxy that refuses is never taken for the IdP, whatever it answers', async () => {
+  it('a proxy that refuses is never mistaken for the IdP, whatever its answer', async () => {
     const forged = '{"request_uri":"urn:evil","expires_in":60}'
     for (const status of ['201 Created', '302 Found', '400 Bad Request', '407 Proxy Authentication Required']) {
       const answer = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${forged.length}\r\n\r\n${forged}`
