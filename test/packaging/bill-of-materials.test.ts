@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PACKED = { name: 'packed', version: '1.2.3', description: 'A file for operators' }
 
 describe('the bill of materials', () => {
-  it('lists the named packages, also under an alias, with what each needs of them', async () => {
+  it('the bill of materials lists the shipped packages, with what each needs of them', async () => {
     const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'))
     const version = (name: string) => packages[`node_modules/${name}`].version
     const folders = ['node_modules/node-apn', 'node_modules/node-forge', 'node_modules/pino']
@@ -28,12 +28,12 @@ describe('the bill of materials', () => {
     })
   })
 
-  it('has the same bytes in two runs', async () => {
+  it('the bill of materials has the same bytes in two runs', async () => {
     const run = () => billOfMaterials(PACKED, ['node_modules/pino'], ROOT)
     expect(await run()).to.equal(await run())
   })
 
-  it('is refused with the folder for a package that the lock does not list', async () => {
+  it('the bill of materials is refused for a package that the lock does not list', async () => {
     const message = await messageOf(billOfMaterials(PACKED, ['node_modules/made-up'], ROOT))
     expect(message).to.equal('package-lock.json does not list node_modules/made-up. Run "npm install".')
   })

@@ -23,7 +23,7 @@ describe('the licenses of third parties', () => {
   }
   const listed = (...files: readonly string[]) => thirdPartyLicenses('Contains these packages.', files, folder.path)
 
-  it('have the texts of LICENSE and NOTICE, once for each package, in order of names', async () => {
+  it('license notices have LICENSE and NOTICE of each package once, in order of names', async () => {
     const odd = await addPackage('@scope/odd', { license: 'Apache-2.0' }, { NOTICE: 'Made by A.', LICENSE: 'Terms.' })
     const even = await addPackage(
       'even',
@@ -38,32 +38,32 @@ describe('the licenses of third parties', () => {
     ])
   })
 
-  it('are those of the innermost package if one is inside another', async () => {
+  it('license notices list the innermost package if one is inside another', async () => {
     const inner = await addPackage('outer/node_modules/inner', { name: 'inner', license: 'MIT' }, { LICENSE: 'Inner.' })
     expect(await listed(`${inner}/index.js`))
       .to.include('inner 1.2.3')
       .and.not.include('outer 1.2.3')
   })
 
-  it('come from the README if a package has the license there', async () => {
+  it('license notices quote the README if a package has its license there', async () => {
     const license = 'Copyright (c) 2020 C\n\nPermission is hereby granted, free of charge'
     const path = await addPackage('told', { license: 'MIT' }, { 'Readme.md': `# told\n\n## License\n\n${license}` })
     expect(await listed(path)).to.match(/^told 1\.2\.3\nLicense: MIT\n\nCopyright \(c\) 2020 C\n/m)
     expect(await listed(path)).not.to.include('# told')
   })
 
-  it('are the standard text of MIT with the author if a package has no text', async () => {
+  it('license notices have the standard text of MIT if a package ships no text', async () => {
     const path = await addPackage('bare', { license: 'MIT', author: 'D' })
     expect(await listed(path)).to.match(/Copyright \(c\) D\n\nPermission is hereby granted[\s\S]+SOFTWARE\.\n$/)
   })
 
-  it('refer to the text of Apache-2.0 below another package if one has none', async () => {
+  it('license notices refer to the Apache-2.0 of another package if one ships no text', async () => {
     const bare = await addPackage('bare', { license: 'Apache-2.0' })
     const whole = await addPackage('whole', { license: 'Apache-2.0' }, { LICENSE: 'Apache License' })
     expect(await listed(bare, whole)).to.include('The text of Apache-2.0 is below whole 1.2.3.')
   })
 
-  it('are an error with the package if no text can be found', async () => {
+  it('license notices name the package if no license text can be found', async () => {
     const path = await addPackage('@scope/odd', { license: 'Apache-2.0' })
     expect(await messageOf(listed(path))).to.match(/^@scope\/odd 1\.2\.3 has no license file \(Apache-2\.0\)\. Use/)
   })

@@ -54,6 +54,8 @@ function pack(folder: string): string {
 interface InstallOptions {
   /** Installs as `--omit=optional` does. */
   readonly omitOptional?: boolean
+  /** Installs no other package at all. */
+  readonly alone?: boolean
   /** A package that is left out, as npm leaves out one that cannot be built. */
   readonly without?: string
 }
@@ -64,7 +66,7 @@ interface InstallOptions {
  */
 export async function installPackage(
   tarball: string,
-  { omitOptional = false, without }: InstallOptions = {},
+  { omitOptional = false, alone = false, without }: InstallOptions = {},
 ): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'project-'))
   const modules = join(folder, 'node_modules')
@@ -73,7 +75,8 @@ export async function installPackage(
   execFileSync('tar', ['-xzf', tarball, '-C', home, '--strip-components', '1'])
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }))
 
-  const packages = (await productionPackages(omitOptional)).filter((path) => path !== `node_modules/${without}`)
+  const installed = alone ? [] : await productionPackages(omitOptional)
+  const packages = installed.filter((path) => path !== `node_modules/${without}`)
   for (const path of packages) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await symlink(join(ROOT, path), join(folder, path), 'junction')

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { ANSWER_SCHEMAS } from '../../../sidecar/api/openapi/answer-schemas.ts'
 import { openApiDocument } from '../../../sidecar/api/openapi/document.ts'
@@ -18,6 +19,17 @@ const section = (call: string) => textOf(NAME, `### POST /v1/${call}`)
 /** The path of a call, by the name of its body or its answer. */
 const pathOf = (name: string) => `/v1/${name.replace(/Body$|Answer$/, '').toLowerCase()}`
 const examples = (end: RegExp) => EXAMPLES.filter(({ name }) => end.test(name))
+
+/** Members of an interface in the client's sources, without inherited ones. */
+function interfaceIn(file: string, name: string): readonly { readonly name: string; readonly optional: boolean }[] {
+  const source = readDocument(`sidecar/client/${file}.ts`)
+  const [, members = ''] =
+    new RegExp(`^export interface ${name} [\\s\\S]*?\\{\\n([\\s\\S]*?)^\\}$`, 'm').exec(source) ?? []
+  return [...members.matchAll(/^ {2}readonly (\w+)(\??):/gm)].map(([, member = '', mark]) => ({
+    name: member,
+    optional: mark === '?',
+  }))
+}
 
 describe('The documentation for app developers', () => {
   let api: RunningApi
@@ -125,6 +137,32 @@ describe('The documentation for app developers', () => {
       ['openapi-fetch', 'typescript/package.json', /"openapi-fetch": "([\d.]+)"/],
     ] as const)
       expect(text).to.include(`${name} ${readDocument(`test/generators/${file}`).match(version)?.[1]}`)
+  })
+
+  // Shows: sidecar C15.10.
+  it("app-developers.md shows the bytes of an avatar's hash", () => {
+    const text = textOf(NAME, "### The avatar's hash, byte by byte")
+    const [, dump = ''] = /^```text\n([\s\S]*?)^```$/m.exec(text) ?? []
+    const bytes = Buffer.from(dump.replaceAll(/^((?:[0-9a-f]{2} ?){1,16}).*\n/gm, '$1').replaceAll(' ', ''), 'hex')
+    const image = String(examples(/^RegisterBody$/).find(({ value }) => value.avatarImage)?.value.avatarImage)
+    expect(bytes.toString()).to.equal(`vélo\n${image}`)
+    expect(text).to.include(`these ${bytes.length} bytes`)
+    const hashes = new Map(rowsIn(text, 'avatar').map(([avatar = '', hash]) => [avatar, codesIn(hash)[0]]))
+    expect([...hashes.values()]).to.deep.equal([
+      ...[client.avatarHash({ icon: 'vélo', image }), client.avatarHash({ icon: '', image })],
+      ...[client.avatarHash({ icon: 'vélo', image: '' }), '""'],
+    ])
+    expect(createHash('sha256').update(bytes).digest('hex')).to.equal([...hashes.values()][0])
+  })
+
+  it('app-developers.md lists every option of the client, and which are required', () => {
+    const [phone, calls] = [interfaceIn('phone-client', 'ClientOptions'), interfaceIn('calls', 'CallsOptions')]
+    const rows = rowsIn(textOf(NAME, '## The client in TypeScript'), 'option')
+    expect(rows.map(([option]) => codesIn(option)[0])).to.have.members(
+      [...phone, ...calls].map(({ name }) => name).filter((name) => name !== 'signal'),
+    )
+    const required = rows.filter(([, standard]) => standard === 'required').map(([option]) => codesIn(option)[0])
+    expect(required).to.have.members([...phone, ...calls].flatMap(({ name, optional }) => (optional ? [] : [name])))
   })
 
   it('app-developers.md lists every method and export of the client', async () => {
