@@ -8,6 +8,7 @@ import type { PresetUrls } from '../presets/all.ts'
 import { directFetch } from '../provider/http/direct-fetch.ts'
 import type { Fetch } from '../provider/http/limited-fetch.ts'
 import { createDocuments } from '../provider/issuer/documents.ts'
+import { isOfMicrosoftTenant } from '../provider/issuer/issuer-name.ts'
 import { watchClock } from './live/clock.ts'
 import { askForFiles } from './live/files.ts'
 import { askForKeys } from './live/keys.ts'
@@ -104,9 +105,11 @@ function judgeDiscovery(
     return { question, verdict: 'warn', text: `The endpoints in \`issuer\` are used. ${text}` }
   }
   const published = printableText(outcome.publishedIssuer)
-  if (outcome.publishedIssuer === issuer || hasPreset) {
+  const isMicrosofts = !hasPreset && isOfMicrosoftTenant(issuer, outcome.publishedIssuer)
+  if (outcome.publishedIssuer === issuer || hasPreset || isMicrosofts) {
     const transport = new URL(issuer).protocol === 'https:' ? 'TLS chain trusted' : 'plain HTTP on loopback'
-    return { question, verdict: 'ok', text: `status 200, ${transport}, issuer ${published}` }
+    const note = isMicrosofts ? ', which Microsoft publishes for this address' : ''
+    return { question, verdict: 'ok', text: `status 200, ${transport}, issuer ${published}${note}` }
   }
   const text = `The IdP publishes the issuer ${published}. Write exactly that in \`issuer\`. The plugin accepts the difference, but not all programs do.`
   return { question, verdict: 'warn', text }

@@ -15,8 +15,15 @@ export function discoveryAddress(configured: string): string {
 export function isSameIssuer(configured: string, published: string): boolean {
   const configuredIssuer = withoutSuffix(configured)
   if (!isPlain(configuredIssuer) || !isPlain(published)) return false
-  if (baseOf(configuredIssuer) === baseOf(published)) return true
-  const [from, to] = [new URL(configuredIssuer), new URL(published)]
+  return baseOf(configuredIssuer) === baseOf(published) || isOfMicrosoftTenant(configuredIssuer, published)
+}
+
+/**
+ * Whether Microsoft publishes this issuer for the configured one, with the tenant's id instead of its name. At some of
+ * these addresses, the published issuer itself has no discovery document.
+ */
+export function isOfMicrosoftTenant(configured: string, published: string): boolean {
+  const [from, to] = [new URL(withoutSuffix(configured)), new URL(published)]
   return isOfNamedTenant(from, to) || isOfExternalTenant(from, to)
 }
 

@@ -1,12 +1,21 @@
 import type { Verdict } from '../verdict.ts'
 import { AD_FS } from './ad-fs.ts'
 import { AUTH0 } from './auth0.ts'
+import { AZURE_AD_B2C } from './azure-ad-b2c.ts'
 import { COGNITO } from './cognito.ts'
+import { ENTRA_EXTERNAL_ID } from './entra-external-id.ts'
 import { KANIDM } from './kanidm.ts'
 import type { AskedProvider, KnownProvider } from './known-provider.ts'
 
 /** The providers that the live check knows, by their pages in the documentation. */
-export const KNOWN_PROVIDERS: readonly KnownProvider[] = [AD_FS, AUTH0, COGNITO, KANIDM]
+export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
+  AD_FS,
+  AUTH0,
+  AZURE_AD_B2C,
+  COGNITO,
+  ENTRA_EXTERNAL_ID,
+  KANIDM,
+]
 
 /** Names the provider if it is a known one, and its usual mistakes that the configuration makes. */
 export function judgeProvider(asked: AskedProvider): readonly Verdict[] {
