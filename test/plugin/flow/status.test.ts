@@ -24,7 +24,7 @@ describe('the status of single sign-on', () => {
   })
 
   // Shows: plugin 9.41.
-  it("status lists addresses to register at the IdP, and the key set's if there are keys", async () => {
+  it('status lists the addresses to register at the IdP, including any key set', async () => {
     const { host } = await start()
     const origin = `https://127.0.0.1:${host.port}`
     expect(host.status()[0]?.addresses).to.deep.equal({
