@@ -1,0 +1,142 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { textOf } from '../docs/page.ts'
+
+const DEPLOY = fileURLToPath(new URL('../../../sidecar/deploy', import.meta.url))
+const read = (name: string) => readFileSync(join(DEPLOY, name), 'utf8')
+
+describe('The scripts in sidecar/deploy', () => {
+  if (process.platform === 'win32') return
+  const folder = temporaryFolder()
+
+  /** Puts programs into the only folders in which a script finds any, besides the system's. */
+  async function fakePrograms(programs: Readonly<Record<string, string>>): Promise<string> {
+    const bin = folder.path('bin')
+    await mkdir(bin)
+    for (const [name, body] of Object.entries(programs)) {
+      await writeFile(join(bin, name), `#!/bin/sh\n${body}\n`)
+      await chmod(join(bin, name), 0o755)
+    }
+    return bin
+  }
+
+  const run = (bin: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    spawnSync('/bin/sh', args, {
+      cwd: folder.path(),
+      encoding: 'utf8',
+      env: { PATH: `${bin}:${dirname(process.execPath)}:/usr/bin:/bin`, ...env },
+    })
+
+  // Shows: sidecar C12.15.
+  for (const [state, isActive, calls] of [
+    ['running', 0, 2],
+    ['stopped', 3, 1],
+  ] as const)
+    it(`renew-certificate installs the certificate, and reloads only a running service: ${state}`, async () => {
+      const bin = await fakePrograms({
+        install: 'echo "install $*" >> calls',
+        systemctl: `[ "$1" = is-active ] && exit ${isActive}\necho "systemctl $*" >> calls`,
+      })
+      const { status } = run(bin, [join(DEPLOY, 'renew-certificate')], {
+        RENEWED_LINEAGE: '/etc/letsencrypt/live/push',
+      })
+      expect(status).to.equal(0)
+      expect((await readFile(folder.path('calls'), 'utf8')).trimEnd().split('\n')).to.deep.equal(
+        [
+          'install -m 640 -g mesh-companion /etc/letsencrypt/live/push/fullchain.pem /etc/letsencrypt/live/push/privkey.pem /etc/mesh-companion/',
+          'systemctl reload mesh-companion-sidecar',
+        ].slice(0, calls),
+      )
+    })
+
+  // Shows: sidecar C12.15.
+  it('send-alert shows what /readyz answers, and does not fail without an answer', async () => {
+    const bin = await fakePrograms({ curl: 'echo refused >&2; exit 7', hostname: 'echo push-1' })
+    const { status, stdout } = run(bin, [join(DEPLOY, 'alert/send-alert')])
+    expect([status, stdout]).to.deep.equal([0, 'The sidecar on push-1 needs attention: refused\n'])
+  })
+
+  const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
+  const itWithSystemd = hasSystemd ? it : it.skip
+  const unless = hasSystemd ? '' : ' (skipped: there is no systemd-analyze here)'
+  // Shows: sidecar C12.15.
+  itWithSystemd(`systemd accepts the units that send alerts${unless}`, async () => {
+    const names = ['mesh-companion-alert.service', 'mesh-companion-watch.service', 'mesh-companion-watch.timer']
+    for (const name of names) {
+      // The operator's script is not installed here.
+      const text = read(`alert/${name}`).replaceAll('/etc/mesh-companion/send-alert', '/bin/true')
+      await writeFile(folder.path(name), text)
+    }
+    const dropIn = folder.path('mesh-companion-sidecar.service.d')
+    await mkdir(dropIn)
+    await writeFile(join(dropIn, 'on-failure.conf'), read('alert/on-failure.conf'))
+    const unit = read('mesh-companion-sidecar.service').replace(/^ExecStart=\S+/m, 'ExecStart=/bin/true')
+    await writeFile(folder.path('mesh-companion-sidecar.service'), unit)
+    const paths = [...names, 'mesh-companion-sidecar.service'].map((name) => folder.path(name))
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...paths], {
+      encoding: 'utf8',
+      env: { ...process.env, SYSTEMD_UNIT_PATH: `${folder.path()}:` },
+    })
+    expect([status, stderr]).to.deep.equal([0, ''])
+  })
+
+  it('the page on alerts names each file that its commands install', () => {
+    const page = textOf('metrics-and-alerts.md', '## Without Prometheus')
+    for (const name of ['send-alert', 'mesh-companion-alert.service', 'mesh-companion-watch.timer', 'on-failure.conf'])
+      expect(page).to.include(name)
+  })
+
+  describe('The step of the Dockerfile that provides SQLite', () => {
+    const [, step = ''] = /^RUN (node -e "require\('sqlite3'\)"(?:.*\\\n)*.*)$/m.exec(read('Dockerfile')) ?? []
+    const forbidden = 'echo called >&2; exit 1'
+    /** Makes a binding that loads only with this content in its binary. */
+    async function makeBinding(content: string): Promise<void> {
+      const release = folder.path('node_modules/sqlite3/build/Release')
+      await mkdir(release, { recursive: true })
+      await writeFile(join(release, 'node_sqlite3.node'), content)
+      const home = folder.path('node_modules/sqlite3')
+      await writeFile(join(home, 'package.json'), JSON.stringify({ version: '6.0.1', main: 'index.js' }))
+      await writeFile(
+        join(home, 'index.js'),
+        "if (require('fs').readFileSync(__dirname + '/build/Release/node_sqlite3.node', 'utf8') !== 'fits') throw 1",
+      )
+    }
+    const target = () => folder.path('fetched')
+    /** npm that installs a binary of this content. */
+    const npm = (content: string) =>
+      `[ "$4" = sqlite3@6.0.1 ] || exit 9; mkdir -p "$3/node_modules/sqlite3/build/Release" && printf ${content} > "$3/node_modules/sqlite3/build/Release/node_sqlite3.node"`
+    const runStep = (bin: string) =>
+      run(bin, ['-c', step.replaceAll('/sqlite ', `${target()} `).replaceAll('/sqlite/', `${target()}/`)])
+
+    // Shows: sidecar C12.9.
+    it("uses the package's binary if it loads, without npm and a compiler", async () => {
+      const bin = await fakePrograms({ npm: forbidden, 'apt-get': forbidden })
+      await symlink(fileURLToPath(new URL('../../../node_modules', import.meta.url)), folder.path('node_modules'))
+      expect(runStep(bin).stderr).to.equal('')
+    })
+
+    // Shows: sidecar C12.9.
+    it('has npm fetch another binary otherwise, without a compiler', async () => {
+      const bin = await fakePrograms({ npm: npm('fits'), 'apt-get': forbidden })
+      await makeBinding('for another processor')
+      expect(runStep(bin).status).to.equal(0)
+    })
+
+    it('installs a compiler only after npm failed', async () => {
+      const bin = await fakePrograms({ npm: `[ -e compiler ] || exit 1; ${npm('fits')}`, 'apt-get': 'touch compiler' })
+      await makeBinding('for another processor')
+      expect(runStep(bin).status).to.equal(0)
+    })
+
+    it('fails if the new binary does not load either', async () => {
+      const bin = await fakePrograms({ npm: npm('broken'), 'apt-get': forbidden })
+      await makeBinding('for another processor')
+      expect(runStep(bin).status).not.to.equal(0)
+    })
+  })
+})
