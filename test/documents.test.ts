@@ -71,7 +71,7 @@ describe('the documents', () => {
   })
 
   it('documents name no source file that the package lacks', () => {
-    const isSource = (code: string) => /^(?:plugin|sidecar|fixtures|packaging|test|\.github)\/\S*$/.test(code)
+    const isSource = (code: string) => /^(?:plugin|sidecar|fixtures|test|\.github)\/\S*$/.test(code)
     const isShipped = (code: string) => SHIPPED.some((name) => code === name || code.startsWith(`${name}/`))
     const named = DOCUMENTS.filter(({ path }) => path !== 'README.md').flatMap(({ path, text }) =>
       inCode(text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '')).map((code) => ({ path, code })),

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { npmForWindows, type Outcome, type Wine, windowsPath } from './wine.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const FOLDERS = ['plugin', 'sidecar', 'fixtures', 'packaging', 'test']
+const FOLDERS = ['plugin', 'sidecar', 'fixtures', 'test']
 const FILES = ['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'LICENSE']
 
 /** A copy of this project with the packages for Windows. */
