@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 /** Packs the plugin once before all files of a run, as `npm run pack:meshcentral` does. */
 export function mochaGlobalSetup(): void {
-  execFileSync(process.execPath, ['--import', 'tsx', 'plugin/meshcentral/package/pack.ts'], {
+  execFileSync(process.execPath, ['--import', 'tsx', 'fixtures/meshcentral-package/pack.ts'], {
     cwd: fileURLToPath(new URL('../../..', import.meta.url)),
     stdio: ['ignore', 'ignore', 'inherit'],
   })

@@ -14,7 +14,7 @@ describe('the plugin packed for MeshCentral', () => {
   const run = (...args: readonly string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })
 
   before(async () => {
-    await run('--import', 'tsx', 'plugin/meshcentral/package/pack.ts')
+    await run('--import', 'tsx', 'fixtures/meshcentral-package/pack.ts')
   })
 
   it('the packed plugin contains its compiled schema, but no schema compiler', async () => {
