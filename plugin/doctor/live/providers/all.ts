@@ -4,6 +4,7 @@ import { AUTH0 } from './auth0.ts'
 import { AZURE_AD_B2C } from './azure-ad-b2c.ts'
 import { COGNITO } from './cognito.ts'
 import { ENTRA_EXTERNAL_ID } from './entra-external-id.ts'
+import { JUMPCLOUD } from './jumpcloud.ts'
 import { KANIDM } from './kanidm.ts'
 import type { AskedProvider, KnownProvider } from './known-provider.ts'
 
@@ -14,6 +15,7 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
   AZURE_AD_B2C,
   COGNITO,
   ENTRA_EXTERNAL_ID,
+  JUMPCLOUD,
   KANIDM,
 ]
 
