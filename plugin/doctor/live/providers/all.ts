@@ -7,6 +7,7 @@ import { ENTRA_EXTERNAL_ID } from './entra-external-id.ts'
 import { JUMPCLOUD } from './jumpcloud.ts'
 import { KANIDM } from './kanidm.ts'
 import type { AskedProvider, KnownProvider } from './known-provider.ts'
+import { ONELOGIN } from './onelogin.ts'
 
 /** The providers that the live check knows, by their pages in the documentation. */
 export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
@@ -17,6 +18,7 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
   ENTRA_EXTERNAL_ID,
   JUMPCLOUD,
   KANIDM,
+  ONELOGIN,
 ]
 
 /** Names the provider if it is a known one, and its usual mistakes that the configuration makes. */
