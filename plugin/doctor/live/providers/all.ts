@@ -8,6 +8,7 @@ import { JUMPCLOUD } from './jumpcloud.ts'
 import { KANIDM } from './kanidm.ts'
 import type { AskedProvider, KnownProvider } from './known-provider.ts'
 import { ONELOGIN } from './onelogin.ts'
+import { SYNOLOGY } from './synology.ts'
 
 /** The providers that the live check knows, by their pages in the documentation. */
 export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
@@ -19,6 +20,7 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
   JUMPCLOUD,
   KANIDM,
   ONELOGIN,
+  SYNOLOGY,
 ]
 
 /** Names the provider if it is a known one, and its usual mistakes that the configuration makes. */
