@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { KNOWN_PROVIDERS } from '../../../plugin/doctor/live/providers/all.ts'
 import { outcomeOf, RENEWALS, type RenewalCase } from '../../idps/support/renewals.ts'
 import { codeBlocks, type Document, readDocument, readDocuments, section, tableRows } from '../../support/documents.ts'
 
@@ -91,5 +92,26 @@ describe('the pages on identity providers', () => {
       // The provider's own tests check the outcomes; here each must be readable.
       for (const row of Object.keys(RENEWALS)) outcomeOf(page ? titleOf(page) : '', row as RenewalCase)
     }
+  })
+
+  // Shows: plugin 9.49.
+  it('each provider that --live knows has a page, a test of it, and a place in the list', () => {
+    const [, known = ''] = /It recognizes ([^.]+)\./.exec(readDocument('plugin/docs/configuration.md')) ?? []
+    const names = KNOWN_PROVIDERS.map(({ name }) => name)
+    expect(known.split(/, | and /)).to.have.members(names)
+    expect(PAGES.map(titleOf)).to.include.members(names)
+    const tests = readdirSync(fileURLToPath(new URL('../providers/', import.meta.url)))
+    for (const page of PAGES.filter((candidate) => names.includes(titleOf(candidate)))) {
+      expect(tests, page.path).to.include(`${page.path.slice(FOLDER.length, -'.md'.length)}.test.ts`)
+    }
+  })
+
+  // Shows: plugin 2.12.
+  it('each provider with a fixture that runs its page has a test of that page', () => {
+    const tests = readdirSync(fileURLToPath(new URL('../providers/', import.meta.url)))
+    const pages = tableRows(LIST).flatMap(([link = '', , against = '']) =>
+      against.includes("runs the page's configuration") ? [/\((.+)\.md\)/.exec(link)?.[1]] : [],
+    )
+    expect(tests.filter((name) => name.endsWith('.test.ts'))).to.have.members(pages.map((name) => `${name}.test.ts`))
   })
 })

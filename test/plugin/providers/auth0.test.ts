@@ -1,26 +1,29 @@
 import { expect } from 'chai'
 import { AUTH0 } from '../../../fixtures/idp/documented/auth0.ts'
 import { documentedSetups, SERVER } from '../../support/documented-setup.ts'
-import { itFollowsItsPage, withGroups } from './page.contract.ts'
+import { itFollowsItsPage, itNeedsNoUserInfo, type PageCase, withGroups } from './page.contract.ts'
 
 const PAGE = 'auth0.md'
 const LOGOUT = 'https://example.eu.auth0.com/v2/logout?client_id=mesh&returnTo=https%3A%2F%2Fmesh.example.org%2Flogin'
 const { end_session_endpoint: _endpoint, ...WITHOUT_LOGOUT } = AUTH0.discovery
 
+const PAGE_CASE: PageCase = {
+  page: PAGE,
+  provider: AUTH0,
+  knownAs: 'Auth0',
+  mistakes: [
+    { title: 'the claim groups', oidc: withGroups({ claim: 'groups' }), line: /^warn: .*Auth0 reserves the claim/ },
+    {
+      title: 'a logouturl without returnTo',
+      oidc: (oidc) => ({ ...oidc, logouturl: 'https://example.eu.auth0.com/v2/logout?client_id=mesh' }),
+      line: /^warn: .*`client_id` or `returnTo`/,
+    },
+  ],
+}
+
 describe('Auth0, as its documents describe it', () => {
-  itFollowsItsPage({
-    page: PAGE,
-    provider: AUTH0,
-    knownAs: 'Auth0',
-    mistakes: [
-      { title: 'the claim groups', oidc: withGroups({ claim: 'groups' }), line: /^warn: .*Auth0 reserves the claim/ },
-      {
-        title: 'a logouturl without returnTo',
-        oidc: (oidc) => ({ ...oidc, logouturl: 'https://example.eu.auth0.com/v2/logout?client_id=mesh' }),
-        line: /^warn: .*`client_id` or `returnTo`/,
-      },
-    ],
-  })
+  itFollowsItsPage(PAGE_CASE)
+  itNeedsNoUserInfo(PAGE_CASE)
 
   describe('without the setting that publishes its logout', () => {
     const start = documentedSetups(PAGE, { ...AUTH0, discovery: WITHOUT_LOGOUT })

@@ -97,3 +97,23 @@ export function itFollowsItsPage({ page, provider, knownAs, accountName, signOut
 export const withGroups =
   (change: Readonly<Record<string, unknown>>): MistakeCase['oidc'] =>
   ({ groups, ...oidc }) => ({ ...oidc, groups: { ...(groups as object), ...change } })
+
+/**
+ * Declares that a refusal by UserInfo changes nothing about who is admitted. Only for providers that put everything
+ * into the ID token. Call inside a `describe`.
+ *
+ * @param oidc changes the page's configuration so that the plugin asks UserInfo
+ */
+export function itNeedsNoUserInfo({ page, provider }: PageCase, oidc?: MistakeCase['oidc']): void {
+  const start = documentedSetups(page, provider)
+
+  // Shows: plugin 10.15.
+  it('admits the same users if UserInfo refuses the access token', async () => {
+    const { idp, signIn } = await start(oidc ? { oidc } : {})
+    idp.faults.set('userinfo', { kind: 'answer', status: 401 })
+    expect((await signIn('alice')).me).to.include({ status: 200, siteAdmin: true, name: 'Alice Example' })
+    expect((await signIn('bob')).me).to.include({ status: 200, siteAdmin: false })
+    const { failure } = await signIn('carol')
+    expect(failure?.code).to.be.oneOf(['not_in_required_group', 'memberships_unknown'])
+  })
+}
