@@ -36,7 +36,7 @@ describe("the sidecar's status page in a browser", () => {
   }
   const picture = (name: string) => takePicture(page, name, true)
 
-  const bodyText = async () => (await page.locator('body').innerText()).replaceAll(/\s+/g, ' ')
+  const bodyText = async () => (await page.locator('body').allInnerTexts()).join(' ').replaceAll(/\s+/g, ' ')
 
   const serve = (changes: Partial<Status> = {}) => {
     const { now } = eventfulStatus()
