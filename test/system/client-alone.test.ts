@@ -10,7 +10,7 @@ globalThis.app = { avatarHash, createCalls, createClient }
 `
 const MAX_BUNDLE_BYTES = 16_000
 
-describe('The client, packed, in an app without any other package', () => {
+describe('The packed client in an app without other packages', () => {
   let project: Project
   before(async function () {
     this.timeout(180_000)
@@ -29,7 +29,7 @@ describe('The client, packed, in an app without any other package', () => {
   })
 
   // Shows: sidecar C15.5.
-  it('mesh-companion/client is bundled for a browser from its own files alone', async () => {
+  it('a browser bundle of mesh-companion/client contains only its own files', async () => {
     await project.write('app.js', APP)
     const { metafile, outputFiles } = await build({
       absWorkingDir: project.folder,

@@ -30,7 +30,7 @@ describe('The API with options of a phone', () => {
   })
 
   // Shows: sidecar C17.1, C17.3.
-  it('a phone with blocked senders gets the messages of others, also beside a phone without', async () => {
+  it('a phone gets no messages of senders it blocked; other phones of its station do', async () => {
     await register({ deviceId: 'one', blocked: ['n1call-*'] })
     await register({ pushToken: 'another' })
     await receive('spam', { from: 'N1CALL-9' })
@@ -45,7 +45,7 @@ describe('The API with options of a phone', () => {
     expect(body.messages.map(({ text }) => text)).to.deep.equal(['spam', 'hello'])
   })
 
-  it('answers a phone with blocked senders with the avatars of the other senders', async () => {
+  it('a sync lists no avatars of senders that the phone blocked', async () => {
     const hash = 'icon:dog'
     for (const callsign of ['N1CALL', 'N2CALL'])
       await api.post(

@@ -26,7 +26,7 @@ function snippets(language: string, sections: readonly string[] = SECTIONS): rea
   })
 }
 
-describe('the examples in code for app developers', () => {
+describe('The code examples for app developers', () => {
   let whole: WholeSidecar
   beforeEach(async () => {
     whole = await startWholeSidecar()
@@ -50,7 +50,7 @@ describe('the examples in code for app developers', () => {
   }
 
   // Shows: sidecar C15.10.
-  it('the examples in Python do all requests with the standard library alone', async function () {
+  it('the documented Python code sends all requests with the standard library alone', async function () {
     this.timeout(LIMIT_MS)
     if (spawnSync('python3', ['--version']).status !== 0) return this.skip()
     const key = snippets('py', ['### GET requests']).join('').trim()
@@ -67,7 +67,7 @@ describe('the examples in code for app developers', () => {
   })
 
   // Shows: sidecar C15.10.
-  it('the examples in curl do all requests', async function () {
+  it('the documented curl commands send all requests', async function () {
     this.timeout(LIMIT_MS)
     if (spawnSync('curl', ['--version']).status !== 0) return this.skip()
     const silent = `curl() { command curl --silent --fail --write-out '\\n' "$@"; }\n`
@@ -84,7 +84,7 @@ describe('the examples in code for app developers', () => {
   })
 
   // Shows: sidecar C15.10.
-  it('the examples in TypeScript do all requests with the client', async function () {
+  it('the documented TypeScript code sends all requests with the client', async function () {
     this.timeout(LIMIT_MS)
     const program = here(snippets('ts').join('\n')).replace('mesh-companion/client', './sidecar/client/index.ts')
     const printed = await run(process.execPath, '--import', 'tsx', '--input-type=module', '-e', program)

@@ -40,7 +40,7 @@ const NOBODY: Conversation = {
   close() {},
 }
 
-describe('a new configuration of the sidecar', () => {
+describe('The new configuration by --init', () => {
   const folder = temporaryFolder()
   const written = async () => JSON.parse(await readFile(folder.path('sidecar.json'), 'utf8')) as unknown
   const initialize = (answers: Answers, conversation = NOBODY) => init(folder.path(), answers, conversation)
@@ -59,7 +59,7 @@ describe('a new configuration of the sidecar', () => {
   }
 
   // Shows: sidecar C12.14.
-  it('is written from flags, passes the live check, and leads to the next step', async () => {
+  it('--init writes a configuration from flags, and prints live check and next step', async () => {
     const upstream = await startAprsIs()
     try {
       const target = folder.path('new/config')
@@ -83,7 +83,7 @@ describe('a new configuration of the sidecar', () => {
     }
   })
 
-  it('is written even if the live check fails, and the next step says what to do', async () => {
+  it('--init writes the file even if the live check fails, and prints what to do', async () => {
     const upstream = await startAprsIs()
     await upstream.close()
     const { code, output } = await runCommand(['--init', folder.path()], {
@@ -98,7 +98,7 @@ describe('a new configuration of the sidecar', () => {
     )
   })
 
-  it('uses the default answer of each question that has neither flag nor terminal', async () => {
+  it('--init uses the default of each setting without a flag or a terminal', async () => {
     expect(await initialize({})).to.deep.equal({ kind: 'written', file: folder.path('sidecar.json') })
     expect(await written()).to.deep.equal({
       listen: { trustProxy: ['127.0.0.1'], port: 8080 },
@@ -107,7 +107,7 @@ describe('a new configuration of the sidecar', () => {
   })
 
   // Shows: sidecar C12.14.
-  it('never replaces a file', async () => {
+  it('--init never replaces an existing configuration', async () => {
     await writeFile(folder.path('sidecar.json'), 'mine')
     const { code, output } = await runCommand(['--init', folder.path()])
     expect([code, output]).to.deep.equal([
@@ -118,7 +118,7 @@ describe('a new configuration of the sidecar', () => {
   })
 
   // Shows: sidecar C12.14.
-  it('refers to key files and certificates, and contains none of their text', async () => {
+  it('--init refers to key files and certificates, and copies none of their text', async () => {
     const names = { certFile: 'fullchain.pem', keyFile: 'privkey.pem', serviceAccountFile: 'firebase.json' }
     await writeCredentials(folder.path(), { ...names, apnsKeyFile: 'AuthKey_ABC1234567.p8' })
     const answers = { callsign: 'W1AW', 'apns-team-id': 'DEF7654321', 'apns-topic': 'org.example.aprs' }
@@ -138,7 +138,7 @@ describe('a new configuration of the sidecar', () => {
     })
   })
 
-  it('names key files outside its folder by their whole path', async () => {
+  it('--init writes the absolute path of a key file outside its folder', async () => {
     await mkdir(folder.path('keys'))
     await mkdir(folder.path('config'))
     await writeCredentials(folder.path('keys'), { serviceAccountFile: 'firebase.json' })
@@ -148,7 +148,7 @@ describe('a new configuration of the sidecar', () => {
     expect(JSON.parse(text).push).to.deep.equal({ fcm: { serviceAccountFile: file } })
   })
 
-  it('below /etc keeps the database where the service may write', () => {
+  it('--init in a folder of /etc puts the database below /var/lib', () => {
     const database = (place: string) => draftFor({}, NOTHING_FOUND, place).database
     expect(database('/etc/mesh-companion')).to.equal('/var/lib/mesh-companion/sidecar.sqlite')
     expect(database('/etc')).to.equal(undefined)
@@ -165,21 +165,21 @@ describe('a new configuration of the sidecar', () => {
     [{ 'webpush-subject': 'operator' }, /^--webpush-subject: push\.webpush\.subject: /],
   ]
   for (const [answers, reason] of WRONG)
-    it(`is not written with the wrong flag ${JSON.stringify(answers)}`, async () => {
+    it(`--init refuses ${JSON.stringify(answers)}`, async () => {
       const outcome = await initialize(answers)
       expect(outcome).to.include({ kind: 'wrong_flag' })
       expect('reason' in outcome && outcome.reason).to.match(reason)
       expect(existsSync(folder.path('sidecar.json'))).to.equal(false)
     })
 
-  it('with an APNs key asks for the rest about it, or names the missing flag', async () => {
+  it('--init with an APNs key names the flag that is missing beside the key', async () => {
     await writeCredentials(folder.path(), { apnsKeyFile: 'key.p8' })
     const outcome = await initialize({ 'apns-key': folder.path('key.p8') })
     expect('reason' in outcome && outcome.reason).to.match(/^--apns-key-id: push\.apns\.keyId: is missing/)
   })
 
   // Shows: sidecar C12.14.
-  it('asks on a terminal, explains a wrong answer, and asks again', async () => {
+  it('--init on a terminal explains a wrong answer and asks again', async () => {
     await writeCredentials(folder.path(), { serviceAccountFile: 'firebase.json' })
     const operator = operatorWho('W1AW!', 'W1AW-10', '', '-', '', '')
     expect(await initialize({}, operator)).to.include({ kind: 'written' })
@@ -194,20 +194,20 @@ describe('a new configuration of the sidecar', () => {
     expect(operator.shown.some((line) => line.endsWith(' [firebase.json]: '))).to.equal(true)
   })
 
-  it('does not ask what a flag answers', async () => {
+  it('--init does not ask for a setting that has a flag', async () => {
     const operator = operatorWho('', '', '', '')
     await initialize({ callsign: 'W1AW-10', port: '8081' }, operator)
     expect(operator.shown.filter((line) => line.endsWith(': ')).length).to.equal(3)
     expect(operator.shown.join('\n')).not.to.match(/Callsign|Port/)
   })
 
-  it('is not written if the operator ends the input', async () => {
+  it('--init writes no file if the operator ends the input', async () => {
     const outcome = await initialize({}, operatorWho('W1AW-10'))
     expect(outcome).to.include({ kind: 'not_written' })
     expect(existsSync(folder.path('sidecar.json'))).to.equal(false)
   })
 
-  it('reports a folder that it may not write to', async () => {
+  it('--init reports a folder without write permission', async () => {
     await writeFile(folder.path('file'), '')
     const outcome = await init(folder.path('file'), {}, NOBODY)
     expect('reason' in outcome && outcome.reason).to.match(/sidecar\.json cannot be written \((?:EEXIST|ENOTDIR)\)/)

@@ -34,7 +34,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
   }
 
   // Shows: sidecar C17.3.
-  it('keeps the options of each device, as its last registration set them', async () => {
+  it('keeps the options of each device as its last registration set them', async () => {
     await register('one', blocking('w1aw-0', 'K1*', 'w1aw'))
     await register('two')
     const blocked = () =>
@@ -80,7 +80,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C17.1.
-  it('does not notify of blocked messages after a restart, nor count them once they are unblocked', async () => {
+  it('pushes no blocked message after a restart, nor once its sender is unblocked', async () => {
     await register('one', blocking('W1AW'))
     await append(store, from('W1AW'))
     await store.close()
@@ -92,7 +92,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C17.2.
-  it('acknowledges a message only if a device that wants acks does not block its sender', async () => {
+  it('acknowledges a message only if a device wants acks and does not block the sender', async () => {
     await register('one', { ackMessages: true, ...blocking('W1*') })
     expect([await isAcked('W1AW', 'a'), await isAcked('K1ABC', 'a')]).to.deep.equal([false, true])
     await register('two')
