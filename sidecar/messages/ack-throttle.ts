@@ -17,6 +17,8 @@ export interface AckThrottle {
   allows(message: Acknowledgeable, now: number): boolean
   /** Records that an ack was sent. */
   sent(message: Acknowledgeable, now: number): void
+  /** Undoes the last {@link sent} of the message, because its ack was not sent after all. */
+  withdraw(message: Acknowledgeable): void
 }
 
 export interface AckLimits {
@@ -61,6 +63,12 @@ export function createAckThrottle({ minIntervalMs, maxPerSenderPerMinute }: AckL
       ofPair.add(`${sender} ${message.to}`, now)
       ofSender.add(sender, now)
     },
+    withdraw(message) {
+      sentAt.delete(identity(message))
+      const sender = canonicalKey(message.from)
+      ofPair.removeLast(`${sender} ${message.to}`)
+      ofSender.removeLast(sender)
+    },
   }
 }
 
@@ -75,6 +83,10 @@ function createMinuteCount(max: number) {
     add(key: string, now: number) {
       moveToEnd(timesOf, key, [...inLastMinute(key, now), now])
       dropFront(timesOf, (times) => !times.some((time) => isWithin(MINUTE_MS, time, now)))
+    },
+    removeLast(key: string) {
+      const times = timesOf.get(key)
+      if (times) timesOf.set(key, times.slice(0, -1))
     },
   }
 }

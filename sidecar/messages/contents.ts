@@ -1,3 +1,4 @@
+import type { PushResult } from './reports/push-result.ts'
 import type { Device, StationKey } from './station.ts'
 
 /** A message in a station's ring, as a database stores it. */
@@ -8,6 +9,8 @@ export interface RingMessage {
   readonly text: Buffer
   /** Wall-clock time in milliseconds since 1970. */
   readonly receivedAt: number
+  /** When the message was first acknowledged, in milliseconds since 1970; null if it was not. */
+  readonly ackedAt: number | null
 }
 
 /** A device with all its stored data. */
@@ -18,6 +21,8 @@ export interface DeviceContents extends Device {
   readonly newestCursor: number
   /** The device's first push token; null unless another token has replaced it. */
   readonly firstToken: string | null
+  /** The result of the last try to notify the device; null if there was none. */
+  readonly lastPush: PushResult | null
 }
 
 /** A station with all its stored data. */
@@ -38,7 +43,7 @@ export interface StationContents {
 }
 
 /** A message that was dropped from a full ring. It is kept so that its duplicates are recognized. */
-export interface DroppedMessage extends Omit<RingMessage, 'time'> {
+export interface DroppedMessage extends Omit<RingMessage, 'ackedAt'> {
   readonly station: StationKey
 }
 

@@ -1,4 +1,5 @@
 import type { StoredMessage } from './message.ts'
+import type { PushResult } from './reports/push-result.ts'
 import type { Device, Platform, StationKey } from './station.ts'
 
 /** How long a shared store leases a claimed device: three times the time limit of a push gateway. */
@@ -19,20 +20,22 @@ export interface PushQueue {
   claim(free: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
   /**
    * Ends a claim: the phone was notified of everything up to `claim.unpushed.newest`, or never will be. Messages newer
-   * than that are due when their own coalescing window ends, or now if it has ended.
+   * than that are due when their own coalescing window ends, or now if it has ended. `result` becomes the device's last
+   * result for the operator; without it, the former one stays.
    *
    * The phone may be notified again if this rejects, or if the process crashes before the result is written. While
    * other claims are in flight, that write may wait, so that several results are written together.
    */
-  settle(claim: PushClaim): Promise<void>
+  settle(claim: PushClaim, result?: PushResult): Promise<void>
   /**
    * Makes the device due again in `delayMs`. Messages stored until then do not make it due earlier. They join the
    * postponed notification. The next claim has these `tries` and `refusals`. With 0 tries, it starts a new
-   * notification.
+   * notification. `result` is as for {@link settle}, but may be lost in a crash.
    */
   retryLater(
     claim: PushClaim,
     next: { readonly delayMs: number; readonly tries: number; readonly refusals: number },
+    result?: PushResult,
   ): Promise<void>
   /**
    * Calls `listener` whenever a device may be due. That is when a window, a delay or another process's lease ends, and

@@ -10,6 +10,7 @@ import type { Keyring } from './keyring.ts'
 import type { Instances, Leases } from './leases.ts'
 import type { ReceivedMessage, StoredMessage } from './message.ts'
 import type { PushQueue } from './push-queue.ts'
+import type { StationReports } from './reports/station-reports.ts'
 import type { ByPlatform, DeviceId, Platform, Station, StationKey } from './station.ts'
 
 export type { IncomingMessage, ReceivedMessage, StoredMessage } from './message.ts'
@@ -61,6 +62,7 @@ interface StoreParts {
   readonly stations: Stations
   readonly history: History
   readonly pushes: PushQueue
+  readonly reports: StationReports
   readonly stamps: Stamps
   readonly cursors: Cursors
   readonly housekeeping: Housekeeping
@@ -178,7 +180,8 @@ export interface Stations {
 /** The outcome of storing a message. With `ack`, the caller must send the ack now. */
 export type AppendOutcome =
   | { readonly kind: 'stored'; readonly message: StoredMessage; readonly ack: boolean }
-  | { readonly kind: 'duplicate'; readonly ack: boolean }
+  /** `stamp`: with `ack`, the stamp of the message of which this is a copy, if its ring still holds it. */
+  | { readonly kind: 'duplicate'; readonly ack: boolean; readonly stamp?: number }
   /** The station is not, or is no longer, registered. */
   | { readonly kind: 'no_station' }
 
@@ -191,7 +194,7 @@ export interface History {
    *
    * `mayAck`: whether the caller could send acks now. Only then can an outcome have `ack`, and only one of all callers
    * gets it. The message must have a sequence id, its station must want to acknowledge it ({@link wantsAcks}), and the
-   * throttle must allow the ack. The ack is then recorded as sent.
+   * throttle must allow the ack. The ack is then recorded as sent, also for the operator: see {@link StationReports}.
    */
   append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**

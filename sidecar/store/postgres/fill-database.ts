@@ -141,6 +141,9 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     column(({ newestCursor }) => newestCursor),
     column(({ firstToken }) => (firstToken === null ? null : withoutNul(firstToken))),
     column(({ options }) => options.blocked.join(' ')),
+    column(({ lastPush }) => lastPush?.at ?? null),
+    column(({ lastPush }) => lastPush?.outcome ?? null),
+    column(({ lastPush }) => (lastPush?.reason ? withoutNul(lastPush.reason) : null)),
   ])
   await query(INSERT_STATIONS, [keys, page.map(({ registeredAt }) => registeredAt), page.map(({ proven }) => proven)])
   const avatars = page.flatMap(({ key, avatar }) => (avatar ? [{ key, ...avatar }] : []))
@@ -163,6 +166,7 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     messages.map(identityOf),
     messages.map(({ receivedAt }) => receivedAt),
     messages.map(({ newestDropped }) => newestDropped),
+    messages.map(({ ackedAt }) => ackedAt),
     places,
   ])
 }

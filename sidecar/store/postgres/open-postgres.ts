@@ -17,6 +17,7 @@ import { openReader } from './messages/reader.ts'
 import { openPushQueue, type SharedPushQueue } from './pushes/push-queue.ts'
 import { migrate } from './schema/migrations.ts'
 import { openRegistry, type Registry } from './stations/registry.ts'
+import { openReports } from './stations/station-reports.ts'
 
 export interface PostgresStoreSettings extends StoreSettings, PostgresSettings {}
 
@@ -164,6 +165,7 @@ function buildStore(
     stations,
     history: openHistory({ appends, reader, cursors, perStation: history.perStation }),
     pushes,
+    reports: openReports({ database: postgres, stations }),
     stamps: openServerTime({ query: postgres.read }),
     cursors,
     housekeeping: openHousekeeping({

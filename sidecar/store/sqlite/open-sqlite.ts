@@ -18,6 +18,7 @@ import { openPushQueue } from './messages/push-queue.ts'
 import { openRingIndex } from './messages/ring-index.ts'
 import { openServerTime } from './messages/server-time.ts'
 import { openStations } from './messages/stations.ts'
+import { openReports } from './station-reports.ts'
 
 /**
  * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates a missing file and folder.
@@ -90,6 +91,7 @@ export async function buildStore(
     stations,
     history,
     pushes,
+    reports: openReports({ database, stations, rings, pushes }),
     stamps: serverTime,
     cursors,
     housekeeping,

@@ -20,6 +20,8 @@ export interface AppendAnswer {
   readonly base: number
   readonly kinds: string
   readonly acks: readonly number[]
+  /** For each of `acks`, the stamp of the message that was stored before; 0 if there is none. May be empty. */
+  readonly originals: readonly number[]
 }
 
 /** For how many milliseconds an equal message is a duplicate: with a sequence id (`numbered`), and without. */
@@ -100,9 +102,15 @@ export function storedFor({ distinct }: AppendBatch, { kinds }: AppendAnswer): r
 export function outcomesOf(
   requests: readonly AppendRequest[],
   { places, acks }: AppendBatch,
-  { base, kinds, acks: granted }: AppendAnswer,
+  { base, kinds, acks: granted, originals }: AppendAnswer,
 ): readonly (readonly AppendOutcome[])[] {
-  const acknowledged = new Set<Place>(granted.flatMap((number) => acks[number - 1]?.place ?? []))
+  /** The messages to acknowledge, each with the stamp of its original if it is a copy of a stored one. */
+  const acknowledged = new Map<Place, number | undefined>(
+    granted.flatMap((number, index) => {
+      const place = acks[number - 1]?.place
+      return place ? [[place, originals[index] || undefined]] : []
+    }),
+  )
   let next = 0
   return requests.map(({ messages }) =>
     messages.map(({ sourceAsReceived: _, ...message }): AppendOutcome => {
@@ -112,7 +120,9 @@ export function outcomesOf(
       const ack = acknowledged.has(place)
       if (kind === STORED && !place.isCopy)
         return { kind: 'stored', message: { ...message, stamp: base + place.index + 1 }, ack }
-      return kind === NO_STATION ? { kind: 'no_station' } : { kind: 'duplicate', ack }
+      if (kind === NO_STATION) return { kind: 'no_station' }
+      const original = kind === STORED ? base + place.index + 1 : acknowledged.get(place)
+      return ack && original !== undefined ? { kind: 'duplicate', ack, stamp: original } : { kind: 'duplicate', ack }
     }),
   )
 }

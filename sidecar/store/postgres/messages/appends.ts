@@ -37,7 +37,8 @@ const GIVE_UP_MS = 60_000
  */
 const STATIONS_PER_SENDER = 10
 
-const APPEND = 'SELECT base, kinds, acks FROM append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)'
+const APPEND =
+  'SELECT base, kinds, acks, originals FROM append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)'
 
 /** Returns the outcomes for a caller, or throws its error. */
 type Result = () => readonly AppendOutcome[]

@@ -1,9 +1,11 @@
 import type { Clock } from '../../../clock.ts'
 import { PUSH_LEASE_MS, type PushClaim, type PushQueue } from '../../../messages/push-queue.ts'
+import type { PushResult } from '../../../messages/reports/push-result.ts'
 import { deviceKey } from '../../../messages/station.ts'
 import { type DeviceId, PLATFORMS, type Platform, type Station, type StationKey } from '../../../messages/store.ts'
 import { type Batches, openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
+import { type SqlValue, withoutNul } from '../database/sql-values.ts'
 import { tryAgain } from '../database/try-again.ts'
 import { type KnownPushes, openKnownPushes } from './known-pushes.ts'
 import { openPushTimers, type PushTimers } from './push-timers.ts'
@@ -16,8 +18,8 @@ const CLAIM = `
   SELECT station, device, platform, push_token AS "pushToken", token_dead AS "tokenDead", lease_until AS lease, tries,
     refusals, since_first_try AS "firstTryMs", waited AS "waitedMs", count, time, source, seq_id AS "seqId", text
   FROM claim_pushes($1, $2, $3, $4)`
-const SETTLE = 'SELECT station AS key, due_in AS "dueInMs" FROM settle_pushes($1, $2, $3, $4, $5)'
-const POSTPONE = 'SELECT postpone_pushes($1, $2, $3, $4, $5, $6)'
+const SETTLE = 'SELECT station AS key, due_in AS "dueInMs" FROM settle_pushes($1, $2, $3, $4, $5, $6, $7, $8)'
+const POSTPONE = 'SELECT postpone_pushes($1, $2, $3, $4, $5, $6, $7, $8, $9)'
 
 interface ClaimRow {
   readonly station: StationKey
@@ -42,6 +44,8 @@ interface Leased {
   readonly claim: PushClaim
   readonly key: string
   readonly lease: number
+  /** The result of the try; undefined if there is no new one. */
+  readonly result: PushResult | undefined
 }
 
 interface Postponed extends Leased {
@@ -131,13 +135,13 @@ class PostgresPushQueue implements SharedPushQueue {
     return claims
   }
 
-  readonly settle: PushQueue['settle'] = (claim) => {
-    const leased = this.#leasedBy(claim)
+  readonly settle: PushQueue['settle'] = (claim, result) => {
+    const leased = this.#leasedBy(claim, result)
     return this.#orAfterLease(leased, this.#settling.add(leased))
   }
 
-  readonly retryLater: PushQueue['retryLater'] = (claim, next) => {
-    const leased = this.#leasedBy(claim)
+  readonly retryLater: PushQueue['retryLater'] = (claim, next, result) => {
+    const leased = this.#leasedBy(claim, result)
     return this.#orAfterLease(leased, this.#postponing.add({ ...leased, next }))
   }
 
@@ -161,6 +165,7 @@ class PostgresPushQueue implements SharedPushQueue {
       all.map(({ key }) => key),
       all.map(({ claim }) => claim.unpushed.newest.stamp),
       all.map(({ lease }) => lease),
+      ...resultColumns(all),
       coalesceMs,
     ]
     const settle = () => database.query<{ key: string; dueInMs: number }>(SETTLE, values)
@@ -181,6 +186,7 @@ class PostgresPushQueue implements SharedPushQueue {
       all.map(({ next }) => Math.round(next.delayMs)),
       all.map(({ next }) => next.tries),
       all.map(({ next }) => next.refusals),
+      ...resultColumns(all),
     ])
     for (const { key, claim, next } of all) this.#released(key, claim.device.platform, next.delayMs)
     return all.map(() => undefined)
@@ -204,9 +210,18 @@ class PostgresPushQueue implements SharedPushQueue {
     })
   }
 
-  #leasedBy(claim: PushClaim): Leased {
-    return { claim, key: deviceKey(claim.station, claim.device.id), lease: this.#leases.get(claim) ?? 0 }
+  #leasedBy(claim: PushClaim, result: PushResult | undefined): Leased {
+    return { claim, key: deviceKey(claim.station, claim.device.id), lease: this.#leases.get(claim) ?? 0, result }
   }
+}
+
+/** Returns the parameters with the results of tries. */
+function resultColumns(all: readonly Leased[]): readonly SqlValue[] {
+  return [
+    all.map(({ result }) => result?.at ?? null),
+    all.map(({ result }) => result?.outcome ?? null),
+    all.map(({ result }) => (result?.reason ? withoutNul(result.reason) : null)),
+  ]
 }
 
 function claimOf(row: ClaimRow): PushClaim {

@@ -13,6 +13,7 @@ import { demandVersion, NEWEST } from '../database/migrations.ts'
 import { checkPages } from '../database/open-file.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 import { type DeviceColumns, deviceFrom } from '../messages/load-stations.ts'
+import { type PushResultColumns, pushResultFrom } from '../messages/push-marks.ts'
 import { openRingIndex, type RingIndex } from '../messages/ring-index.ts'
 
 const PAGE_STATIONS = 100
@@ -35,12 +36,13 @@ const STATIONS = `
 const DEVICES = `
   SELECT station, id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
     blocked, registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough,
-    newest_cursor AS newestCursor, first_token AS firstToken
+    newest_cursor AS newestCursor, first_token AS firstToken, last_push_at AS lastPushAt,
+    last_push_outcome AS lastPushOutcome, last_push_reason AS lastPushReason
   FROM device WHERE station IN (SELECT value FROM json_each(?)) ORDER BY station, id`
 
 const MESSAGES = `
-  SELECT station, time AS stamp, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
-  WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time`
+  SELECT station, time AS stamp, source, seq_id AS seqId, text, received_at AS receivedAt, acked_at AS ackedAt
+  FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time`
 
 const DROPPED = `
   SELECT station, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
@@ -54,7 +56,10 @@ interface StationRow extends Pick<StationContents, 'key' | 'registeredAt'> {
   readonly image: string
 }
 
-interface DeviceRow extends Omit<DeviceContents, 'tokenDead' | 'ackMessages' | 'options'>, DeviceColumns {
+interface DeviceRow
+  extends Omit<DeviceContents, 'tokenDead' | 'ackMessages' | 'options' | 'lastPush'>,
+    DeviceColumns,
+    PushResultColumns {
   readonly station: StationKey
 }
 
@@ -145,8 +150,8 @@ async function* stationsOf(
     const rows: readonly StationRow[] = await all<StationRow>(STATIONS, last)
     const keys = rows.map(({ key }) => key)
     const devices = new Map<StationKey, DeviceContents[]>(keys.map((key) => [key, []]))
-    for (const { station, ...device } of await all<DeviceRow>(DEVICES, JSON.stringify(keys)))
-      devices.get(station)?.push(deviceFrom(device))
+    for (const row of await all<DeviceRow>(DEVICES, JSON.stringify(keys)))
+      devices.get(row.station)?.push(contentsOf(row))
     const times = JSON.stringify(keys.flatMap((key) => ringsInFile.newer(key, 0)))
     const messages = await all<RingMessage & { readonly station: StationKey }>(MESSAGES, times)
     const rings = new Map<StationKey, RingMessage[]>(keys.map((key) => [key, []]))
@@ -160,6 +165,10 @@ async function* stationsOf(
       }))
     last = rows.length === PAGE_STATIONS ? rows.at(-1)?.key : undefined
   }
+}
+
+function contentsOf({ station: _, lastPushAt, lastPushOutcome, lastPushReason, ...row }: DeviceRow): DeviceContents {
+  return { ...deviceFrom(row), lastPush: pushResultFrom({ lastPushAt, lastPushOutcome, lastPushReason }) }
 }
 
 function stationFrom({ key, registeredAt, proven, icon, ...avatar }: StationRow) {

@@ -6,10 +6,10 @@ import type { Connection } from './connection.ts'
 const APPLICATION_ID = 0x6d637363
 
 /** The version of the schema that the files in `tables/` create. Older versions were never published. */
-export const BASELINE = 10
+export const BASELINE = 11
 
 /**
- * The upgrade steps after {@link BASELINE}: the first upgrades version 10 to version 11, and so on. Never change a
+ * The upgrade steps after {@link BASELINE}: the first upgrades version 11 to version 12, and so on. Never change a
  * published step.
  */
 const STEPS: readonly string[] = []

@@ -4,8 +4,13 @@ import { createAckThrottle } from '../../../messages/ack-throttle.ts'
 import { wantsAcks } from '../../../messages/station.ts'
 import type { ReceivedMessage, Stations } from '../../../messages/store.ts'
 
-/** Decides whether a durable message is acknowledged now. If it returns true, it has recorded the ack as sent. */
-export type AckClaims = (message: ReceivedMessage) => boolean
+/** Decides which messages are acknowledged. */
+export interface AckClaims {
+  /** Whether the message is acknowledged once it is durable. If it returns true, it has recorded the ack as sent. */
+  claim(message: ReceivedMessage): boolean
+  /** Undoes {@link claim}, because the message could not be stored. Its next copy gets an ack. */
+  withdraw(message: ReceivedMessage): void
+}
 
 interface AckClaimsParts {
   readonly stations: Pick<Stations, 'get'>
@@ -19,13 +24,16 @@ interface AckClaimsParts {
  */
 export function claimAcks({ stations, settings, clock }: AckClaimsParts): AckClaims {
   const throttle = createAckThrottle(settings)
-  return (message) => {
-    const { sourceAsReceived: from, to, seqId } = message
-    if (seqId === '' || !wantsAcks(stations.get(to), message)) return false
-    const ack = { from, to, seqId }
-    const now = clock.elapsed()
-    if (!throttle.allows(ack, now)) return false
-    throttle.sent(ack, now)
-    return true
+  return {
+    claim(message) {
+      const { sourceAsReceived: from, to, seqId } = message
+      if (seqId === '' || !wantsAcks(stations.get(to), message)) return false
+      const ack = { from, to, seqId }
+      const now = clock.elapsed()
+      if (!throttle.allows(ack, now)) return false
+      throttle.sent(ack, now)
+      return true
+    },
+    withdraw: ({ sourceAsReceived: from, to, seqId }) => throttle.withdraw({ from, to, seqId }),
   }
 }

@@ -1,3 +1,4 @@
+import { contentEnd, messageNumber } from '../../../aprs/sequence-id.ts'
 import type { Clock } from '../../../clock.ts'
 import type { Log } from '../../../log.ts'
 import { hasOptions, takes } from '../../../messages/devices/device-options.ts'
@@ -7,13 +8,12 @@ import type {
   Cursors,
   Feed,
   History,
-  IncomingMessage,
   ReceivedMessage,
   StationKey,
   StoredMessage,
 } from '../../../messages/store.ts'
 import { readSql } from '../../read-sql.ts'
-import type { Database, Transaction, Write } from '../database/database.ts'
+import { type Database, eachInTurn, type Transaction, type Write } from '../database/database.ts'
 import type { AckClaims } from './acks.ts'
 import type { Duplicates } from './duplicates.ts'
 import type { RingIndex } from './ring-index.ts'
@@ -28,6 +28,12 @@ const MESSAGES = `
   SELECT json_group_array(json_array(time, source, seq_id, hex(text))) AS messages
   FROM message WHERE time IN (SELECT value FROM json_each(?))`
 
+const FROM_SENDER = `
+  SELECT time AS stamp, seq_id AS seqId, text FROM message
+  WHERE time IN (SELECT value FROM json_each(?)) AND source = ? ORDER BY time DESC`
+
+const SET_ACKED = 'UPDATE message SET acked_at = ? WHERE time = ? AND acked_at IS NULL'
+
 interface HistoryOptions {
   readonly rings: RingIndex
   readonly perStation: number
@@ -39,8 +45,12 @@ interface HistoryOptions {
   readonly log: Log
 }
 
-/** The outcome of a message: the stored message, or the reason why it was not stored. */
-type Fate = StoredMessage | 'duplicate' | 'no_station'
+/** A message to store. */
+interface Append {
+  readonly message: ReceivedMessage
+  /** Whether it is acknowledged once it is durable. */
+  readonly ack: boolean
+}
 
 /** Opens the rings of all stations, and the feed of newly stored messages. */
 export function openHistory(
@@ -98,8 +108,15 @@ class SqliteHistory implements History {
   readonly append: History['append'] = async (messages, mayAck) => {
     this.#database.assertOpen()
     if (messages.length === 0) return []
-    const fates = await this.#database.write(this.#append, messages)
-    return fates.map((fate, index) => this.#outcomeOf(messages[index] as ReceivedMessage, fate, mayAck))
+    const { acks } = this.#options
+    // Decided before the write, so that the acks are stored with the messages at no further cost.
+    const appends = messages.map((message) => ({ message, ack: mayAck && acks.claim(message) }))
+    try {
+      return await this.#database.write(this.#append, appends)
+    } catch (error) {
+      for (const { message, ack } of appends) if (ack) acks.withdraw(message)
+      throw error
+    }
   }
 
   readonly since: History['since'] = async (station, device, since, from = since) => {
@@ -124,47 +141,78 @@ class SqliteHistory implements History {
     return { ...ring, answerStamp: await cursors.stampFor(station, device, since, lastMessage) }
   }
 
-  readonly #append: Write<readonly IncomingMessage[], readonly Fate[]> = {
-    weight: (messages) => messages.length,
+  readonly #append: Write<readonly Append[], readonly AppendOutcome[]> = {
+    weight: (appends) => appends.length,
     run: async (tx, inputs) => {
-      const fates = await this.#insert(tx, inputs.flat())
-      const stored = fates.filter((fate) => typeof fate !== 'string')
+      const outcomes = await this.#insert(tx, inputs.flat())
+      const stored = outcomes.flatMap((outcome) => (outcome.kind === 'stored' ? [outcome.message] : []))
       tx.onCommit(() => this.#feed.publish(stored))
       let start = 0
-      return inputs.map((messages) => {
-        start += messages.length
-        return fates.slice(start - messages.length, start)
+      return inputs.map((appends) => {
+        start += appends.length
+        return outcomes.slice(start - appends.length, start)
       })
     },
   }
 
-  async #insert(tx: Transaction, messages: readonly IncomingMessage[]): Promise<readonly Fate[]> {
+  async #insert(tx: Transaction, appends: readonly Append[]): Promise<readonly AppendOutcome[]> {
     const { duplicates, rings, stations, clock } = this.#options
+    const messages = appends.map(({ message }) => message)
     const receivedAt = clock.now()
     const copies = await duplicates.among(tx, messages, receivedAt)
     await rings.sweepFor(tx, receivedAt, messages.length)
     // Do not `await` between taking the stamps and adding the messages to the index. Otherwise a reader could miss a
     // message in the index, and get a cursor newer than that message.
     const first = this.#stamps.take(tx, messages.length)
-    const fates = messages.map(({ from, to, seqId, text }, index): Fate => {
-      if (copies[index]) return 'duplicate'
-      return stations.registeredAt(to) === undefined ? 'no_station' : { from, to, seqId, text, stamp: first + index }
+    const outcomes = appends.map(({ message: { from, to, seqId, text }, ack }, index): AppendOutcome => {
+      // A duplicate is acknowledged too, because a sender retransmits if it did not receive the ack.
+      if (copies[index]) return { kind: 'duplicate', ack }
+      if (stations.registeredAt(to) === undefined) return { kind: 'no_station' }
+      return { kind: 'stored', message: { from, to, seqId, text, stamp: first + index }, ack }
     })
-    const stored = fates.filter((fate) => typeof fate !== 'string')
-    rings.add(tx, stored, receivedAt)
-    if (stored.length === 0) return fates
-    await this.#stamps.cover(tx)
-    const rows = stored.map(({ from, to, seqId, text, stamp }) => [stamp, to, from, seqId, text.toString('hex')])
-    await tx.last(INSERT, JSON.stringify(rows), receivedAt)
-    return fates
+    const stored = outcomes.filter((outcome) => outcome.kind === 'stored')
+    rings.add(
+      tx,
+      stored.map(({ message }) => message),
+      receivedAt,
+    )
+    const isAckedCopy = (outcome: AppendOutcome) => outcome.kind === 'duplicate' && outcome.ack
+    const hasAckedCopies = outcomes.some(isAckedCopy)
+    if (stored.length > 0) {
+      await this.#stamps.cover(tx)
+      const rows = stored.map(({ message: { from, to, seqId, text, stamp }, ack }) => [
+        stamp,
+        to,
+        from,
+        seqId,
+        text.toString('hex'),
+        ack ? receivedAt : null,
+      ])
+      await (hasAckedCopies ? tx.all : tx.last)(INSERT, JSON.stringify(rows), receivedAt)
+    }
+    if (!hasAckedCopies) return outcomes
+    return eachInTurn([...outcomes.entries()], async ([index, outcome]) => {
+      const stamp = isAckedCopy(outcome)
+        ? await this.#ackOriginal(tx, messages[index] as ReceivedMessage, receivedAt)
+        : 0
+      return stamp > 0 ? { ...outcome, stamp } : outcome
+    })
   }
 
-  #outcomeOf(message: ReceivedMessage, fate: Fate, mayAck: boolean): AppendOutcome {
-    if (fate === 'no_station') return { kind: fate }
-    // A duplicate is acknowledged too, because a sender retransmits if it did not receive the ack.
-    const ack = mayAck && this.#options.acks(message)
-    return fate === 'duplicate' ? { kind: fate, ack } : { kind: 'stored', message: fate, ack }
+  /** Records the ack of a copy with the original in the ring. Returns the stamp of the original; 0 if there is none. */
+  async #ackOriginal(tx: Transaction, { from, to, seqId, text }: ReceivedMessage, now: number): Promise<number> {
+    const stamps = JSON.stringify(this.#options.rings.newer(to, 0))
+    const rows = await tx.all<Pick<StoredMessage, 'stamp' | 'seqId' | 'text'>>(FROM_SENDER, stamps, from)
+    const isOriginal = (row: Pick<StoredMessage, 'seqId' | 'text'>) =>
+      messageNumber(row.seqId) === messageNumber(seqId) && contentOf(row.text).equals(contentOf(text))
+    const stamp = rows.find(isOriginal)?.stamp ?? 0
+    if (stamp > 0) await tx.all(SET_ACKED, now, stamp)
+    return stamp
   }
+}
+
+function contentOf(text: Buffer): Buffer {
+  return text.subarray(0, contentEnd(text.toString('latin1')))
 }
 
 function parseMessages(station: StationKey, json: string): readonly StoredMessage[] {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../clock.ts'
+import type { PushResult, PushResultKind } from '../../../messages/reports/push-result.ts'
 import { parseDeviceKey } from '../../../messages/station.ts'
 import { readSql } from '../../read-sql.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
@@ -9,8 +10,16 @@ const GATHER_MS = 100
 
 const MARK_PUSHED = readSql(new URL('./mark-pushed.sql', import.meta.url))
 
+/** What is written for a device. */
+export interface PushMark {
+  /** The device was notified of messages up to this stamp. */
+  readonly stamp: number
+  /** The result of the last try; undefined if the one in the file stays. */
+  readonly result: PushResult | undefined
+}
+
 /**
- * Records in the file up to which stamp each device was notified.
+ * Records in the file up to which stamp each device was notified, and how the last try ended.
  *
  * Marks gather until the last claim in progress ends, or until a claim ends when the first mark is at least {@link
  * GATHER_MS} old. Then all marks are written at once. If that fails, the next end of a claim tries again. {@link seal}
@@ -19,8 +28,8 @@ const MARK_PUSHED = readSql(new URL('./mark-pushed.sql', import.meta.url))
 export class PushMarks {
   readonly #database: Database
   readonly #clock: Pick<Clock, 'elapsed'>
-  /** Stamps that are not in the file yet, by the key of the device. */
-  readonly #unwritten = new Map<string, number>()
+  /** Marks that are not in the file yet, by the key of the device. */
+  readonly #unwritten = new Map<string, PushMark>()
   /** When the first mark of the waiting batch was added, in elapsed milliseconds; undefined if no mark waits. */
   #gatheringSince: number | undefined
   #claims = 0
@@ -35,10 +44,15 @@ export class PushMarks {
     this.#claims += claims
   }
 
-  /** Marks the device as notified up to `stamp`. */
-  add(device: string, stamp: number): void {
-    this.#unwritten.set(device, stamp)
+  /** Adds the mark of a device. */
+  add(device: string, { stamp, result }: PushMark): void {
+    this.#unwritten.set(device, { stamp, result: result ?? this.resultOf(device) })
     this.#gatheringSince ??= this.#clock.elapsed()
+  }
+
+  /** Returns the last result of a device, unless only the file has it. */
+  resultOf(device: string): PushResult | undefined {
+    return this.#unwritten.get(device)?.result
   }
 
   /** If `isClaim`, records that a claim ended. Writes the marks if they are due. */
@@ -63,11 +77,29 @@ export class PushMarks {
   readonly #write: Write<void, void> = {
     run: async (tx, inputs) => {
       const marks = [...this.#unwritten]
-      await tx.last(MARK_PUSHED, JSON.stringify(marks.map(([device, stamp]) => [...parseDeviceKey(device), stamp])))
+      await tx.last(MARK_PUSHED, JSON.stringify(marks.map(([device, mark]) => rowOf(device, mark))))
       tx.onCommit(() => {
-        for (const [device, stamp] of marks) if (this.#unwritten.get(device) === stamp) this.#unwritten.delete(device)
+        for (const [device, mark] of marks) if (this.#unwritten.get(device) === mark) this.#unwritten.delete(device)
       })
       return inputs
     },
   }
+}
+
+function rowOf(device: string, { stamp, result }: PushMark): readonly (string | number | null)[] {
+  const row = [...parseDeviceKey(device), stamp]
+  return result ? [...row, result.at, result.outcome, result.reason] : row
+}
+
+/** The columns of a device row with the result of the last push. */
+export interface PushResultColumns {
+  readonly lastPushAt: number | null
+  readonly lastPushOutcome: PushResultKind | null
+  readonly lastPushReason: string | null
+}
+
+/** Returns the result in the columns of a device; null if there is none. */
+export function pushResultFrom({ lastPushAt, lastPushOutcome, lastPushReason }: PushResultColumns): PushResult | null {
+  if (lastPushAt === null || lastPushOutcome === null) return null
+  return { at: lastPushAt, outcome: lastPushOutcome, reason: lastPushReason }
 }

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../../clock.ts'
 import { hasOptions, NO_OPTIONS, takes } from '../../../messages/devices/device-options.ts'
 import type { PushClaim, PushQueue, Unpushed } from '../../../messages/push-queue.ts'
+import type { PushResult } from '../../../messages/reports/push-result.ts'
 import { deviceKey, deviceOf, PLATFORMS } from '../../../messages/station.ts'
 import type { Device, DeviceId, Feed, Platform, StationKey, Stations, StoredMessage } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
@@ -35,6 +36,8 @@ interface Entry {
   tries: number
   refusals: number
   firstTryAt: number
+  /** The result of the last try; undefined before the first. */
+  result: PushResult | undefined
 }
 
 /** The messages that a claim found in the ring. */
@@ -60,6 +63,10 @@ interface PushQueueParts {
 export interface MemoryPushQueue extends PushQueue {
   /** Writes the settlements that are not in the file yet. */
   seal(tx: Transaction): Promise<void>
+  /** Whether the device has a pending notification. */
+  isPending(station: StationKey, id: DeviceId): boolean
+  /** Returns the result of the last try to notify the device; undefined if only the file has it, or there was none. */
+  lastResult(station: StationKey, id: DeviceId): PushResult | undefined
 }
 
 /** Opens the queue, with the notifications that the previous process left unsent. */
@@ -117,10 +124,10 @@ class SqlitePushQueue implements MemoryPushQueue {
     }
   }
 
-  readonly settle: PushQueue['settle'] = async ({ station, device, unpushed: { newest } }) => {
+  readonly settle: PushQueue['settle'] = async ({ station, device, unpushed: { newest } }, result) => {
     const name = deviceKey(station, device.id)
     const entry = this.#entries.get(name)
-    this.#marks.add(name, newest.stamp)
+    this.#marks.add(name, { stamp: newest.stamp, result: result ?? entry?.result })
     try {
       await this.#marks.ended(entry?.isClaimed === true)
     } finally {
@@ -128,7 +135,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     }
   }
 
-  readonly retryLater: PushQueue['retryLater'] = async ({ station, device }, { delayMs, tries, refusals }) => {
+  readonly retryLater: PushQueue['retryLater'] = async ({ station, device }, { delayMs, tries, refusals }, result) => {
     const entry = this.#entries.get(deviceKey(station, device.id))
     if (!entry) return
     const written = this.#marks.ended(entry.isClaimed)
@@ -137,6 +144,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     entry.againAt = undefined
     entry.tries = tries
     entry.refusals = refusals
+    entry.result = result ?? entry.result
     this.#plan(entry, delayMs)
     await written
   }
@@ -161,6 +169,13 @@ class SqlitePushQueue implements MemoryPushQueue {
 
   readonly seal = (tx: Transaction): Promise<void> => this.#marks.seal(tx)
 
+  readonly isPending: MemoryPushQueue['isPending'] = (station, id) => this.#entries.has(deviceKey(station, id))
+
+  readonly lastResult: MemoryPushQueue['lastResult'] = (station, id) => {
+    const name = deviceKey(station, id)
+    return this.#entries.get(name)?.result ?? this.#marks.resultOf(name)
+  }
+
   #createEntry(key: StationKey, id: DeviceId, since: number, oldestAt: number): Entry {
     const entry: Entry = {
       key,
@@ -174,6 +189,7 @@ class SqlitePushQueue implements MemoryPushQueue {
       tries: 0,
       refusals: 0,
       firstTryAt: 0,
+      result: undefined,
     }
     this.#entries.set(deviceKey(key, id), entry)
     return entry
@@ -272,7 +288,8 @@ class SqlitePushQueue implements MemoryPushQueue {
   #claimOf(entry: Entry, { unpushed, through }: Waiting = NOTHING): readonly PushClaim[] {
     const device = this.#deviceOf(entry)
     if (!device || !unpushed) {
-      if (through !== undefined) this.#marks.add(deviceKey(entry.key, entry.id), through)
+      if (through !== undefined)
+        this.#marks.add(deviceKey(entry.key, entry.id), { stamp: through, result: entry.result })
       this.#marks.ended(entry.isClaimed).catch(() => undefined)
       this.#finish(entry, entry.since)
       return []

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { makeVapidKeys } from '../../../../sidecar/config/vapid-keys.ts'
 import { VAPID_KEYS } from '../../../../sidecar/messages/keyring.ts'
+import type { Store } from '../../../../sidecar/messages/store.ts'
 import { type MoveReport, moveDatabase } from '../../../../sidecar/operator/commands/move.ts'
 import { connectPostgres } from '../../../../sidecar/store/postgres/database/connection.ts'
 import { fillDatabase } from '../../../../sidecar/store/postgres/fill-database.ts'
@@ -95,27 +96,35 @@ describe('The move of a database file to PostgreSQL', () => {
     await append(file, ...[2, 3, 4].map((number) => message(`m${number}`, { to: 'N0CALL-1', seqId: `${number}` })))
     await files.clock.advance(2000)
     // Settle the notifications of all stations but one.
-    for (const claim of await file.pushes.claim(ROOM)) if (claim.station !== 'N0CALL-1') await file.pushes.settle(claim)
+    const result = { at: files.clock.now(), outcome: 'unauthorized', reason: 'wrong key' } as const
+    for (const claim of await file.pushes.claim(ROOM))
+      if (claim.station !== 'N0CALL-1') await file.pushes.settle(claim, result)
+    await file.history.append([message('acknowledged', { to: 'N0CALL-1', seqId: '5' })], true)
     const earlier = await shownBy(file)
+    const reports = ({ reports: { get } }: Store) => Promise.all(['N0CALL-1', 'N0CALL-2', 'N0CALL-3'].map(get))
+    const earlierReports = await reports(file)
     await file.close()
     const keys = JSON.stringify(makeVapidKeys())
     await writeFile(`${files.path()}.vapid.json`, keys)
     const bytes = await readFile(files.path())
 
     const { done, lines } = await move()
-    expect(lines.join('\n')).to.include('stations 123, devices 124, avatars 3, messages 124, dropped ones 1')
+    expect(lines.join('\n')).to.include('stations 123, devices 124, avatars 3, messages 124, dropped ones 2')
     expect(lines.join('\n')).to.include('It has the Web Push keys too.')
     expect(done).to.equal(true)
     expect(bytes.equals(await readFile(files.path()))).to.equal(true)
     const moved = await openMoved()
     expect(await shownBy(moved)).to.deep.equal(earlier)
+    expect(await reports(moved)).to.deep.equal(earlierReports)
+    expect(earlierReports[1]?.devices[0]?.lastPush).to.deep.equal(result)
+    expect(earlierReports[0]?.messages[0]?.ackedAt).to.be.a('number')
     expect(JSON.parse(await moved.keyring.settle(VAPID_KEYS, 'others'))).to.deep.equal(JSON.parse(keys))
     const due = await moved.pushes.claim(ROOM)
     expect(
       due.map(({ device, unpushed }) => [device.pushToken, unpushed.count, unpushed.newest.text.toString()]),
     ).to.have.deep.members([
-      ['token-of-N0CALL-1', 3, 'm4'],
-      ['of the tablet', 3, 'm4'],
+      ['token-of-N0CALL-1', 3, 'acknowledged'],
+      ['of the tablet', 3, 'acknowledged'],
     ])
     // Equal to the number of stations.
     const counted = await runAt(postgres.address, 'SELECT station_count FROM mesh_companion.clock')

@@ -9,7 +9,9 @@
 -- Returns
 --   `base`: the stamp of a message is this plus its number;
 --   `kinds`: one character a message: 0 no such station, 1 duplicate, 2 stored;
---   `acks`: which of `ack_of` the caller has to send, from 1.
+--   `acks`: which of `ack_of` the caller has to send, from 1;
+--   `originals`: for each of `acks`, the stamp of the message in the ring of which this one is a copy; 0 if there is
+--     none. Empty if the batch has no copies.
 --
 -- One plan for all batches: planning each anew takes as long as storing five messages.
 CREATE OR REPLACE FUNCTION append(
@@ -17,7 +19,7 @@ CREATE OR REPLACE FUNCTION append(
   ack_of int[], ack_sources bytea[], ack_seq_ids bytea[],
   numbered_ms bigint, unnumbered_ms bigint, coalesce_ms int, ack_interval_ms bigint, acks_per_minute int,
   acks_of_sender int,
-  OUT base bigint, OUT kinds text, OUT acks int[])
+  OUT base bigint, OUT kinds text, OUT acks int[], OUT originals bigint[])
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
@@ -29,6 +31,10 @@ DECLARE
   kind int[];
   -- The slot of the newest message of each station.
   heads int[];
+  -- The newest copy of each message in the ring: its stamp and, in 14 bits, its slot.
+  copies bigint[];
+  -- The messages that are acknowledged.
+  acked bigint[];
   -- Stations that get their first message.
   without_ring text[];
 BEGIN
@@ -54,8 +60,9 @@ BEGIN
             < CASE WHEN message.seq_id = '' THEN unnumbered_ms ELSE numbered_ms END THEN 1
           ELSE 2
         END ORDER BY message.i),
-      array_agg((held.newest & 16383)::int ORDER BY message.i)
-    INTO compared_at, kind, heads
+      array_agg((held.newest & 16383)::int ORDER BY message.i),
+      array_agg(held.copy ORDER BY message.i)
+    INTO compared_at, kind, heads, copies
     FROM unnest(stations, identities, seq_ids, ages) WITH ORDINALITY AS message (station, identity, seq_id, age, i)
       LEFT JOIN station ON station.key = message.station
       LEFT JOIN LATERAL (
@@ -70,6 +77,11 @@ BEGIN
     EXIT WHEN locked_at = compared_at;
   END LOOP;
 
+  acks := CASE WHEN cardinality(ack_of) = 0 THEN '{}'
+    ELSE claim_acks(stations, sources, kind, ack_of, ack_sources, ack_seq_ids, ack_interval_ms, acks_per_minute,
+      acks_of_sender) END;
+  acked := ARRAY(SELECT DISTINCT ack_of[granted] FROM unnest(acks) AS granted);
+
   base := 0;
   IF 2 = ANY (kind) THEN
     base := greatest(locked_at, now - 1);
@@ -81,10 +93,11 @@ BEGIN
     END IF;
 
     WITH new AS MATERIALIZED (
-      SELECT message.*, row_number() OVER (PARTITION BY station ORDER BY i) AS place,
+      SELECT message.*, acked.i IS NOT NULL AS is_acked, row_number() OVER (PARTITION BY station ORDER BY i) AS place,
         count(*) OVER (PARTITION BY station) AS coming
       FROM unnest(stations, sources, seq_ids, texts, identities, ages) WITH ORDINALITY
         AS message (station, source, seq_id, text, identity, age, i)
+        LEFT JOIN unnest(acked) AS acked (i) USING (i)
       WHERE kind[i] = 2
     ), placed AS MATERIALIZED (
       -- If more come than the ring holds, the last ones stay.
@@ -101,14 +114,15 @@ BEGIN
       ORDER BY time
     )
     -- If some of the batch do not stay, the oldest that stays stands for them in `replaced`.
-    INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at, replaced)
+    INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at, replaced, acked_at)
       SELECT station, slot, base + i, source, seq_id, text, identity, now - age,
-        CASE WHEN coming > size AND coming - place = size - 1 THEN base + i - 1 ELSE 0 END
+        CASE WHEN coming > size AND coming - place = size - 1 THEN base + i - 1 ELSE 0 END,
+        CASE WHEN is_acked THEN now END
       FROM placed WHERE stays
       ON CONFLICT (station, slot) DO UPDATE SET
         time = excluded.time, source = excluded.source, seq_id = excluded.seq_id, text = excluded.text,
         identity = excluded.identity, received_at = excluded.received_at,
-        replaced = greatest(ring.replaced, ring.time, excluded.replaced);
+        replaced = greatest(ring.replaced, ring.time, excluded.replaced), acked_at = excluded.acked_at;
 
     -- In one transaction with the messages: no message is ever durable without its notification being due. Sorted, as
     -- in everything that locks several of these rows. If the oldest message came in later than now, the clock was set
@@ -126,8 +140,20 @@ BEGIN
         again_at = CASE WHEN due.owner = '' THEN NULL ELSE coalesce(due.again_at, excluded.due_at) END;
   END IF;
 
+  originals := '{}';
+  IF acked <> '{}' AND 1 = ANY (kind) THEN
+    originals := ARRAY(
+      SELECT CASE WHEN kind[ack_of[granted]] = 1 THEN coalesce(copies[ack_of[granted]] >> 14, 0) ELSE 0 END
+      FROM unnest(acks) WITH ORDINALITY AS ack (granted, i) ORDER BY i);
+    -- Rows that another transaction is writing are skipped: this one may not hold the clock, so the two could wait for
+    -- each other. Then the time of the ack is missing for the operator.
+    UPDATE ring SET acked_at = now FROM (
+      SELECT ring.station, ring.slot FROM unnest(acked) AS i
+        JOIN ring ON ring.station = stations[i] AND ring.slot = (copies[i] & 16383)::int
+      WHERE kind[i] = 1 AND time = copies[i] >> 14 AND acked_at IS NULL
+      FOR NO KEY UPDATE OF ring SKIP LOCKED) AS original
+    WHERE ring.station = original.station AND ring.slot = original.slot;
+  END IF;
+
   kinds := array_to_string(kind, '');
-  acks := CASE WHEN cardinality(ack_of) = 0 THEN '{}'
-    ELSE claim_acks(stations, sources, kind, ack_of, ack_sources, ack_seq_ids, ack_interval_ms, acks_per_minute,
-      acks_of_sender) END;
 END $$;

@@ -1,8 +1,10 @@
--- Notes that `stations`, which are keys of devices, were notified of everything up to `throughs`. A caller whose lease
+-- Notes that `stations`, which are keys of devices, were notified of everything up to `throughs`, and how the last
+-- tries ended: `ats`, `outcomes` and `reasons`. Where `ats` is null, the former result stays. A caller whose lease
 -- has ended no longer clears the row, but what it notified of counts. Returns the rows that stay because of messages
 -- that arrived meanwhile, and in how many milliseconds they are due.
 CREATE OR REPLACE FUNCTION settle_pushes(
-  me text, stations text[], throughs bigint[], leases bigint[], coalesce_ms int)
+  me text, stations text[], throughs bigint[], leases bigint[], ats bigint[], outcomes text[], reasons text[],
+  coalesce_ms int)
 RETURNS TABLE (station text, due_in bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -12,8 +14,12 @@ BEGIN
   PERFORM FROM push_due WHERE push_due.station = ANY (stations) ORDER BY push_due.station FOR UPDATE;
   PERFORM FROM device WHERE key = ANY (stations) ORDER BY key FOR NO KEY UPDATE;
   now := now_ms();
-  UPDATE device SET pushed_through = settled.through FROM unnest(stations, throughs) AS settled (station, through)
-    WHERE key = settled.station AND pushed_through < settled.through;
+  UPDATE device SET pushed_through = greatest(pushed_through, settled.through),
+    last_push_at = coalesce(settled.at, last_push_at),
+    last_push_outcome = CASE WHEN settled.at IS NULL THEN last_push_outcome ELSE settled.outcome END,
+    last_push_reason = CASE WHEN settled.at IS NULL THEN last_push_reason ELSE settled.reason END
+  FROM unnest(stations, throughs, ats, outcomes, reasons) AS settled (station, through, at, outcome, reason)
+  WHERE key = settled.station;
   DELETE FROM push_due AS due USING unnest(stations, throughs, leases) AS settled (station, through, lease)
     WHERE due.station = settled.station AND owner = me AND lease_until = settled.lease AND newest <= settled.through;
   RETURN QUERY

@@ -16,6 +16,10 @@ CREATE TABLE device (
   -- The newest cursor that the device sent, or an older one.
   newest_cursor bigint NOT NULL DEFAULT 0,
   -- The first push token of the device, once another one has replaced it.
-  first_token text
+  first_token text,
+  -- The last try to notify the device, for the operator.
+  last_push_at bigint,
+  last_push_outcome text,
+  last_push_reason text
 ) WITH (fillfactor = 70);
 CREATE INDEX device_station ON device (station);

@@ -13,5 +13,7 @@ CREATE TABLE ring (
   -- The message that the ring dropped for this one, or a later one before this one; 0 if there is none. The highest of
   -- a ring is the newest message that it has dropped.
   replaced bigint NOT NULL DEFAULT 0,
+  -- When the message was first acknowledged; null if it was not.
+  acked_at bigint,
   PRIMARY KEY (station, slot)
 ) WITH (fillfactor = 70);

@@ -16,5 +16,9 @@ CREATE TABLE device (
   newest_cursor INTEGER NOT NULL DEFAULT 0,
   -- The first push token of the device, once another one has replaced it.
   first_token TEXT,
+  -- The last try to notify the device, for the operator.
+  last_push_at INTEGER,
+  last_push_outcome TEXT,
+  last_push_reason TEXT,
   PRIMARY KEY (station, id)
 ) STRICT, WITHOUT ROWID;

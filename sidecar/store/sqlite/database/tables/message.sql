@@ -9,5 +9,7 @@ CREATE TABLE message (
   seq_id TEXT NOT NULL,
   text BLOB NOT NULL,
   -- What the wall clock said, right or wrong. Duplicates are judged by it.
-  received_at INTEGER NOT NULL
+  received_at INTEGER NOT NULL,
+  -- When the message was first acknowledged, by the wall clock; null if it was not.
+  acked_at INTEGER
 ) STRICT;

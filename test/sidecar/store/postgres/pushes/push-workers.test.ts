@@ -49,7 +49,7 @@ describe('Push workers on one table', () => {
           // Before the statement: from its commit on it may be another's, and nothing here is due again.
           held.delete(station)
         }
-        await Promise.all(settled.map(queue.settle))
+        await Promise.all(settled.map((claim) => queue.settle(claim)))
       }
       queue.close()
       await connections.close()

@@ -1,0 +1,65 @@
+import type { Platform } from '../../client/wire/bodies.ts'
+import type { PushResult } from './push-result.ts'
+
+/** A station's callsign with its SSID, if it has one. */
+type StationKey = string
+
+/** A station in the operator's list. */
+export interface StationSummary {
+  readonly station: StationKey
+  /** Number of devices. */
+  readonly devices: number
+  /** When a device of the station last registered, in milliseconds since 1970. */
+  readonly lastSeenAt: number
+  /** Number of devices with a pending notification. */
+  readonly pending: number
+}
+
+/** A device, as the operator sees it. */
+export interface DeviceReport {
+  readonly platform: Platform
+  readonly pushToken: string
+  /** Whether the push gateway reported the token dead, or another device of the station has it. */
+  readonly tokenDead: boolean
+  readonly ackMessages: boolean
+  /** Stamp of the first registration. */
+  readonly registeredAt: number
+  /** Wall-clock time of the last registration, in milliseconds since 1970. */
+  readonly lastSeenAt: number
+  /** Number of pending notifications: 1 from the first unnotified message until the notification is settled, else 0. */
+  readonly pending: number
+  readonly lastPush: PushResult | null
+}
+
+/** A message in the station's ring without its text, as the operator sees it. */
+export interface MessageReport {
+  readonly from: StationKey
+  readonly to: StationKey
+  readonly seqId: string
+  /** The stamp. */
+  readonly time: number
+  /** When the sidecar first acknowledged the message, in milliseconds since 1970; null if it did not. */
+  readonly ackedAt: number | null
+}
+
+/** Everything that the operator may see of one station. */
+export interface StationReport {
+  readonly station: StationKey
+  /** The hash of the station's avatar; empty if there is none. */
+  readonly avatarHash: string
+  /** The devices in the order of their registration. */
+  readonly devices: readonly DeviceReport[]
+  /** The messages in the ring, newest first. */
+  readonly messages: readonly MessageReport[]
+}
+
+/**
+ * What the store knows about stations, for the operator. It is read from the database at each call, so every instance
+ * gives the same answer. Only `lastSeenAt` may be up to an hour older than another instance knows.
+ */
+export interface StationReports {
+  /** Returns at most `limit` stations with keys above `after`, sorted by key. */
+  list(after: StationKey, limit: number): Promise<readonly StationSummary[]>
+  /** Returns undefined if the station is not registered. */
+  get(station: StationKey): Promise<StationReport | undefined>
+}

@@ -1,0 +1,66 @@
+import type {
+  DeviceReport,
+  MessageReport,
+  StationReports,
+  StationSummary,
+} from '../../../messages/reports/station-reports.ts'
+import { deviceOf, parseDeviceKey } from '../../../messages/station.ts'
+import type { Stations } from '../../../messages/store.ts'
+import { readSql } from '../../read-sql.ts'
+import type { Postgres } from '../database/connection.ts'
+
+const LIST_STATIONS = readSql(new URL('./list-stations.sql', import.meta.url))
+const REPORT_STATION = readSql(new URL('./report-station.sql', import.meta.url))
+
+interface StationRow {
+  readonly avatarHash: string
+  /** Null only while a station without devices is being removed. */
+  readonly devices: readonly (DeviceReport & { readonly key: string })[] | null
+  /** Null if there are none. */
+  readonly messages: readonly Omit<MessageReport, 'to'>[] | null
+}
+
+interface ReportsParts {
+  readonly database: Pick<Postgres, 'read'>
+  readonly stations: Pick<Stations, 'get'>
+}
+
+/**
+ * Opens the reports from the shared tables. The times of heartbeats that changed nothing else are in the memory of the
+ * instance that received them, so the later time of both is reported.
+ */
+export function openReports({ database, stations }: ReportsParts): StationReports {
+  return {
+    async list(after, limit) {
+      const rows = await database.read<StationSummary>(LIST_STATIONS, [after, limit])
+      return rows.map((row) => {
+        const seen = (stations.get(row.station)?.devices ?? []).map((device) => device.lastSeenAt)
+        return { ...row, lastSeenAt: Math.max(row.lastSeenAt, ...seen) }
+      })
+    },
+    async get(station) {
+      const [row] = await database.read<StationRow>(REPORT_STATION, [station])
+      if (!row?.devices) return undefined
+      const copy = stations.get(station)
+      return {
+        station,
+        avatarHash: row.avatarHash,
+        devices: row.devices.map(({ key, ...device }) => {
+          const [, id] = parseDeviceKey(key)
+          return { ...device, lastSeenAt: Math.max(device.lastSeenAt, deviceOf(copy, id)?.lastSeenAt ?? 0) }
+        }),
+        messages: (row.messages ?? []).map(({ from, seqId, time, ackedAt }) => ({
+          from: textIn(from),
+          to: station,
+          seqId: textIn(seqId),
+          time,
+          ackedAt,
+        })),
+      }
+    },
+  }
+}
+
+function textIn(hex: string): string {
+  return Buffer.from(hex, 'hex').toString()
+}
