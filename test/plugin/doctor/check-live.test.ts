@@ -231,6 +231,16 @@ describe('mesh-companion-check --live', () => {
     expect(code).to.equal(0)
   })
 
+  it('the live check fails at the redirect address if the IdP publishes no address', async () => {
+    for (const odd of [7, null, [], {}]) {
+      const idp = await start()
+      idp.faults.set('discovery', publishing({ authorization_endpoint: odd, scopes_supported: odd }))
+      const { code, lineOf } = await runLive(idp)
+      expect(lineOf(REDIRECTION), JSON.stringify(odd)).to.match(/^fail: /)
+      expect(code).to.equal(1)
+    }
+  })
+
   it('the live check sends a pushed authorization request if the client does', async () => {
     const idp = await start()
     expect((await runLive(idp, { client: PUSHING })).lineOf(REDIRECTION)).to.match(/^ok: /)

@@ -6,6 +6,7 @@ import {
   type Metadata,
   type Mistake,
   otherScopes,
+  publishedAddress,
   warn,
 } from './known-provider.ts'
 
@@ -36,8 +37,7 @@ export const COGNITO: KnownProvider = {
 }
 
 function hasNoDomain(metadata: Metadata | undefined): boolean {
-  const endpoint = metadata?.authorization_endpoint
-  return endpoint !== undefined && ISSUER_HOST.test(new URL(endpoint).hostname)
+  return ISSUER_HOST.test(publishedAddress(metadata, 'authorization_endpoint')?.hostname ?? '')
 }
 
 function refusedScopes(settings: DomainSettings): Mistake | false {
@@ -60,7 +60,7 @@ function lostGroups(settings: DomainSettings): Mistake | false {
 }
 
 function wrongLogout({ logoutUrl, client }: DomainSettings, metadata: Metadata | undefined): Mistake | false {
-  const domain = metadata?.authorization_endpoint ? new URL(metadata.authorization_endpoint).origin : 'https://<domain>'
+  const domain = publishedAddress(metadata, 'authorization_endpoint')?.origin ?? 'https://<domain>'
   const returnTo = encodeURIComponent(client.post_logout_redirect_uri ?? '')
   const advice = `Set \`logouturl\` to "${domain}/logout?client_id=${encodeURIComponent(client.client_id)}&logout_uri=${returnTo}".`
   if (logoutUrl === null) {

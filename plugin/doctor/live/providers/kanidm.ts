@@ -7,6 +7,7 @@ import {
   type Metadata,
   type Mistake,
   otherScopes,
+  publishedAddress,
   publishedList,
   warn,
 } from './known-provider.ts'
@@ -22,8 +23,7 @@ export const KANIDM: KnownProvider = {
   name: 'Kanidm',
   isAt: ({ issuer, metadata }) =>
     ISSUER_PATH.test(issuer.pathname) ||
-    (metadata?.authorization_endpoint !== undefined &&
-      new URL(metadata.authorization_endpoint).pathname === '/ui/oauth2'),
+    publishedAddress(metadata, 'authorization_endpoint')?.pathname === '/ui/oauth2',
   mistakes: ({ issuer, metadata, settings }) => [
     otherClient(issuer, settings),
     otherAlgorithm(settings, metadata),

@@ -50,3 +50,9 @@ export function publishedList(metadata: Metadata | undefined, name: keyof Metada
   const list: unknown = metadata?.[name]
   return Array.isArray(list) && list.every((entry) => typeof entry === 'string') ? list : undefined
 }
+
+/** Returns an address in the metadata. Undefined if the provider publishes none, or something that is no address. */
+export function publishedAddress(metadata: Metadata | undefined, name: keyof Metadata): URL | undefined {
+  const address: unknown = metadata?.[name]
+  return typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined
+}

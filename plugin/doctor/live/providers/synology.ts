@@ -34,8 +34,8 @@ function isUnsupportedHost(hostname: string): boolean {
 }
 
 function unknownScopes(settings: DomainSettings, metadata: Metadata | undefined): Mistake | false {
-  const known = publishedList(metadata, 'scopes_supported')
-  const unknown = known ? otherScopes(settings, known) : []
+  const published = publishedList(metadata, 'scopes_supported')
+  const unknown = published ? otherScopes(settings, published) : []
   return (
     unknown.length > 0 &&
     warn(`SSO Server does not know these scopes: ${unknown.join(' ')}. Set \`custom.scope\` to "openid email".`)
