@@ -190,7 +190,7 @@ describe('client configuration', () => {
   itReadsMembers('client', CASES, EQUIPPED)
 
   for (const where of ['token', 'introspection', 'revocation']) {
-    it(`refuses a signing algorithm that does not fit the ${where} endpoint's method`, () => {
+    it(`refuses a signing algorithm that does not fit ${where}_endpoint_auth_method`, () => {
       const method = `${where}_endpoint_auth_method`
       const name = `${where}_endpoint_auth_signing_alg`
       const hs = { [method]: 'client_secret_jwt', [name]: 'HS512' }
@@ -215,7 +215,7 @@ describe('client configuration', () => {
     'request_object_encryption',
   ]) {
     // Shows: plugin 4.27.
-    it(`refuses ${prefix}_enc unless ${prefix}_alg is set`, () => {
+    it(`refuses ${prefix}_enc without its _alg`, () => {
       const signed = { request_object_signing_alg: 'ES256' }
       const both = { ...signed, [`${prefix}_alg`]: 'RSA-OAEP-256', [`${prefix}_enc`]: 'A256GCM' }
       expect(client(both)).to.include(both)

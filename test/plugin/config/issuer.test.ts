@@ -28,15 +28,10 @@ describe('the issuer object', () => {
     refused: readonly unknown[],
     within?: string,
   ])[] = [
-    [
-      ISSUER_ENDPOINTS,
-      (name) => `keeps ${name} unchanged, but refuses all but https URLs`,
-      [[ADDRESS, ADDRESS]],
-      NO_ADDRESSES,
-    ],
+    [ISSUER_ENDPOINTS, (name) => `accepts only https URLs for ${name}`, [[ADDRESS, ADDRESS]], NO_ADDRESSES],
     [
       ISSUER_LISTS,
-      (name) => `reads ${name} as a list separated by spaces or commas`,
+      (name) => `reads ${name} as a list`,
       [
         ['RS256', ['RS256']],
         ...['RS256 ES256', 'RS256,ES256', ' RS256,  ES256, RS256 '].map((text) => [text, LIST] as const),
@@ -45,7 +40,7 @@ describe('the issuer object', () => {
     ],
     [
       ISSUER_FLAGS,
-      (name) => `refuses a value of ${name} that is not a boolean`,
+      (name) => `refuses a non-boolean ${name}`,
       [
         [true, true],
         [false, false],
@@ -54,7 +49,7 @@ describe('the issuer object', () => {
     ],
     [
       ALIASED_ENDPOINTS,
-      (name) => `keeps mtls_endpoint_aliases.${name} if it is an https URL`,
+      (name) => `accepts only https URLs for the mTLS ${name}`,
       [[ADDRESS, ADDRESS]],
       NO_ADDRESSES,
       'mtls_endpoint_aliases',

@@ -67,7 +67,7 @@ describe('the check of a MeshCentral installation', () => {
     ],
   ]
   for (const [line, change] of rows)
-    it(`reports a changed part of MeshCentral: ${line}`, () => {
+    it(`reports a changed MeshCentral: ${line}`, () => {
       const files = sources()
       change(files)
       const { isFine, text } = read(files) ?? {}

@@ -278,7 +278,7 @@ describe('mesh-companion-check --live', () => {
   ): void {
     // Shows: plugin 4.39, 8.5, 9.32, 9.33.
     for (const [condition, line, situation] of rows)
-      it(`the live check reports ${question}: ${condition}`, async () => {
+      it(`--live, ${question}: reports ${condition}`, async () => {
         const idp = await start(situation.registered)
         if (situation.fault) idp.faults.set(...situation.fault)
         const { code, lineOf, output } = await runLive(idp, situation)
@@ -342,7 +342,7 @@ describe('mesh-companion-check --live', () => {
   })
   testQuestion(REDIRECTION, [
     [
-      'an address that is not registered, with what to register',
+      'an unregistered address',
       /^fail: .*No answer came back: the IdP shows a page of its own.*Register exactly \S+, for the client mesh.*status: 400/,
       { registered: { redirect_uris: [`${REDIRECT}/`] } },
     ],

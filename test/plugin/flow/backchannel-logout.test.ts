@@ -193,7 +193,7 @@ describe('a back-channel logout', () => {
       ],
       ['that is empty', () => '', /no logout_token/],
     ] as readonly (readonly [string, () => string | Promise<string>, RegExp])[]) {
-      it(`refuses a logout token ${description}, and gives the reason only in the log`, async () => {
+      it(`refuses a logout token ${description}; only the log says why`, async () => {
         const { status, headers, body } = await send(setup, await makeToken())
         expect(status).to.equal(400)
         expect(headers.get('cache-control')).to.equal('no-store')

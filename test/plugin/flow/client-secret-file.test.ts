@@ -42,7 +42,7 @@ describe('a client secret in a file', () => {
 
   for (const method of METHODS) {
     // Shows: plugin 4.3.
-    it(`a login completes if the client secret in the file is rotated (${method})`, async () => {
+    it(`a login continues if the secret file is rotated (${method})`, async () => {
       const client = { token_endpoint_auth_method: method }
       const setup = await startWithFile({ client, registered: client })
       expect(await setup.canSignIn()).to.equal(true)

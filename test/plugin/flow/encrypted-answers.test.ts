@@ -63,8 +63,8 @@ describe('an encrypted ID token', () => {
   })
 
   for (const [condition, forge] of [
-    ['its key encryption differs from the agreed one', (text) => sealed(text, { alg: 'RSA-OAEP-256' })],
-    ['its content encryption differs from the agreed one', (text) => sealed(text, { enc: 'A256GCM' })],
+    ['it has another key encryption than agreed', (text) => sealed(text, { alg: 'RSA-OAEP-256' })],
+    ['it has another content encryption than agreed', (text) => sealed(text, { enc: 'A256GCM' })],
     [
       'it was encrypted to another key',
       async (text) => sealed(text, { kid: 'rsa' }, (await generateKeyPair('RSA-OAEP')).publicKey),
@@ -140,14 +140,14 @@ describe('a protected UserInfo response', () => {
     ],
   ] as const) {
     // Shows: plugin 4.9, 4.10, 4.11.
-    it(`accepts a UserInfo response ${protection}`, async () => {
+    it(`accepts UserInfo ${protection}`, async () => {
       const { idp, signIn } = await alike(members)
       expect((await signIn()).me).to.include({ status: 200, name: 'Alice Example' })
       expect(idp.requests('userinfo')).to.equal(1)
     })
 
     // Shows: plugin 4.9.
-    it(`refuses an unprotected UserInfo response if it should be ${protection}`, async () => {
+    it(`refuses plain UserInfo if not ${protection}`, async () => {
       const { idp, signIn } = await alike(members)
       idp.faults.set('userinfo', { kind: 'answer', status: 200, body: '{"sub":"u-1001","name":"Mallory"}' })
       const { me, failure } = await signIn()

@@ -120,7 +120,7 @@ describe('the log line of a failed login', () => {
         /did not answer as the protocol requires/,
       ],
     ] as const satisfies readonly (readonly [string, Fault, Expected, RegExp])[]) {
-      it(`logs status, reason and remedy if the token endpoint answers ${answer}`, async () => {
+      it(`logs status and remedy if the token endpoint answers ${answer}`, async () => {
         const setup = await start()
         setup.idp.faults.set('token', fault)
         await failedLogin(setup)
@@ -222,7 +222,7 @@ describe('the log line of a failed login', () => {
       /but `client\.id_token_encrypted_response_alg`/,
     ],
   ] as const satisfies readonly (readonly [string, string, SetupOptions, Expected, RegExp])[]) {
-    it(`the log line of a failed login names the setting if ${condition}`, async () => {
+    it(`names the setting if ${condition}`, async () => {
       const setup = await start({ ...options, idp: { claimsIn: 'userinfo' } })
       await failedLogin(setup)
       expectLine(setup, [code, details, remedy])

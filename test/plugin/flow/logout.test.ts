@@ -161,7 +161,7 @@ describe('a logout', () => {
       ['does not answer in 5 s', { kind: 'hang' }],
     ] as const) {
       // Shows: plugin 3.9, 9.8.
-      it(`logout redirects to <issuer>/logout without session data if it ${condition}`, async () => {
+      it(`logout goes to <issuer>/logout without session data if it ${condition}`, async () => {
         const { setup, host, idp, clock, person } = await start(UNPUBLISHED)
         idp.faults.set('logout', fault)
         const pending = loggedOut(setup, person)
@@ -195,11 +195,11 @@ describe('a logout', () => {
     }
 
     for (const [scenario, options, granted, count] of [
-      ['only the access token if the browser goes to the end-session endpoint', {}, undefined, 1],
+      ['only the access token if the end-session endpoint follows', {}, undefined, 1],
       ['both tokens without an end-session endpoint', UNPUBLISHED, undefined, 2],
       ['both tokens if logouturl is configured', { oidc: { logouturl: 'https://idp.test/bye' } }, undefined, 2],
       ['both tokens if offline_access was granted', {}, 'offline_access', 2],
-      ['both tokens if offline_access was requested and no granted scope is known', OFFLINE, undefined, 2],
+      ['both tokens if offline_access was requested, grant unknown', OFFLINE, undefined, 2],
     ] as const) {
       // Shows: plugin 9.4.
       it(`logout revokes ${scenario}`, async () => {

@@ -36,7 +36,7 @@ describe('other sessions of a user at a back-channel logout', () => {
     [', by sid alone', { sub: undefined }],
   ] as const) {
     // Shows: plugin 9.9, 9.29.
-    it(`a back-channel logout also ends sessions that are inactive at the IdP${suffix}`, async () => {
+    it(`a back-channel logout also ends sessions inactive at the IdP${suffix}`, async () => {
       const { setup, second, sendLogout, signedInNow } = await startWithThree()
       // This recent answer must not be reused.
       expect(JSON.parse((await second.step(`${setup.host.url}api/session`)).body).state).to.equal('active')

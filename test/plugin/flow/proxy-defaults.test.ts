@@ -49,7 +49,7 @@ describe('a login through a proxy with its defaults', () => {
     ],
   ] as const) {
     // Shows: plugin 4.36.
-    it(`cookies and addresses fit into the default limits of proxies, with ${kind}`, async () => {
+    it(`cookies and URLs fit limits of proxies with ${kind}`, async () => {
       const { idp, url, close } = await serve(start)
       const cases = fc.record({
         groups: fc.constantFrom(0, 30, 400),

@@ -77,10 +77,10 @@ describe('a request object', () => {
   for (const [condition, fault, code] of [
     ['publishes no encryption key', { kind: 'answer', status: 200, body: '{"keys":[]}' }, 'metadata_incomplete'],
     ['publishes an invalid key set', { kind: 'answer', status: 200, body: '{"keys":7}' }, 'metadata_incomplete'],
-    ['answers the key request with an error', { kind: 'answer', status: 500 }, 'metadata_incomplete'],
+    ['answers the key request with 500', { kind: 'answer', status: 500 }, 'metadata_incomplete'],
     ['does not answer the key request', { kind: 'reset' }, 'provider_unreachable'],
   ] as const) {
-    it(`refuses the login before the redirect if the IdP ${condition}`, async () => {
+    it(`ends the login before the redirect if the IdP ${condition}`, async () => {
       const { idp, redirectFrom, authLog } = await startWith(ENCRYPTED)
       idp.faults.set('jwks', fault)
       expect((await redirectFrom()).search).to.match(/^\?failure=/)

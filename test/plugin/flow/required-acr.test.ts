@@ -27,7 +27,7 @@ describe('custom.required_acr', () => {
     ['with a list of levels', LEVELS],
     ['without a level', undefined],
   ] as const) {
-    it(`refuses a login ${condition} if required_acr is set, and logs the level received`, async () => {
+    it(`refuses and logs a login ${condition} if required_acr is set`, async () => {
       const setup = await signedInAt(acr)
       expect((await setup.signIn()).page.url).to.include('login?failure=sign_in_incomplete')
       expect(setup.authLog.at(-1)?.fields).to.deep.include({
@@ -49,7 +49,7 @@ describe('custom.required_acr', () => {
 
   const essential = { acr: { essential: true, values: LEVELS } }
   for (const [way, more, acrValues, claims] of [
-    ['as an essential claim too if the IdP supports the claims parameter', {}, LEVELS.join(' '), essential],
+    ['also as an essential claim if the IdP supports claims', {}, LEVELS.join(' '), essential],
     [
       'by acr_values alone if the IdP does not',
       { issuer: { claims_parameter_supported: false } },
@@ -58,7 +58,7 @@ describe('custom.required_acr', () => {
     ],
     ['that authorization_params set instead', { own: { acr_values: 'urn:four' } }, 'urn:four', undefined],
   ] as const) {
-    it(`requests the level of required_acr ${way}`, async () => {
+    it(`requests required_acr ${way}`, async () => {
       const { issuer = {}, own: params = {} } = more as Record<string, Record<string, unknown>>
       const setup = await start({
         oidc: ({ idp }) => ({

@@ -157,7 +157,7 @@ describe('UserInfo', () => {
     ['the deprecated userInfoURL: false', undefined],
   ] as const) {
     // Shows: plugin 3.5.
-    it(`with ${setting}, UserInfo is not requested and a missing claim means no groups`, async () => {
+    it(`a user without groups claim has no groups with ${setting}`, async () => {
       const setup = await start({
         ...ID_TOKEN,
         oidc: ({ idp }) => ({

@@ -171,7 +171,7 @@ describe('sessions over express-session', () => {
     ['tokens', { access: 'x', accessExpiresAt: '7', refresh: null }],
     ['tokens', { access: 7, accessExpiresAt: null, refresh: null }],
   ] as const) {
-    it(`a session is invalid if its ${name} in the store is ${JSON.stringify(value) ?? 'missing'}`, async () => {
+    it(`refuses a session with ${name} ${JSON.stringify(value) ?? 'missing'}`, async () => {
       expect((await start({ [name]: value })).error).to.equal(undefined)
       expect(await current(browser)).to.equal(null)
     })
@@ -231,7 +231,7 @@ describe('sessions over express-session', () => {
     ['an IdP', 'ended'],
   ] as const) {
     // Shows: plugin 9.23.
-    it(`a session ended by ${cause} stays ended if a pending request writes it back`, async () => {
+    it(`no pending request restores a session ended by ${cause}`, async () => {
       const [reached, finish] = [deferred(), deferred()]
       await serve({ sessions, middleware: middleware(store) }, () => {
         reached.resolve()

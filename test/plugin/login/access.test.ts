@@ -277,8 +277,7 @@ describe('the explanation of group rules', () => {
     [[], open, 'user groups: kept as they are, because the groups are unknown'],
     [[], keeping, 'user groups: kept as they are, because groups.sync is not set'],
   ] as const) {
-    it(`the explanation of group rules contains: ${line}`, () =>
-      expect(explainGroups(names, groupRules)).to.include(`  ${line}`))
+    it(`explains ${line}`, () => expect(explainGroups(names, groupRules)).to.include(`  ${line}`))
   }
 
   it('the explanation is one line if there are no group rules', () =>

@@ -91,7 +91,7 @@ describe('accounts and user groups of MeshCentral', () => {
       },
     }
     for (const [condition, make] of Object.entries(odd)) {
-      it(`removes a new account and names the remedy if the database ${condition}`, async () => {
+      it(`removes a new account if the database ${condition}`, async () => {
         const { accounts, web, server, rows, events } = open()
         Object.assign(server.db, make({ ...server.db }, rows))
         const error: unknown = await accounts.create('', ALICE).catch((thrown: unknown) => thrown)

@@ -42,7 +42,7 @@ describe('cookies of answers that a cache may keep', () => {
     '/login',
     '/login?return=/a.png',
   ])
-    it(`renews the session cookie with a page, and makes the page private: ${path}`, async () => {
+    it(`makes a page that renews the session cookie private: ${path}`, async () => {
       expect(await answer(path)).to.deep.include({ sets: true, cacheControl: 'private' })
       expect(await answer(path, 'max-age=60')).to.deep.include({ sets: true, cacheControl: 'max-age=60, private' })
     })

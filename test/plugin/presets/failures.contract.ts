@@ -57,7 +57,7 @@ export function failuresContract(subject: () => Subject): void {
     })
 
     for (const body of ['', '{', '<html>Sign in to the network</html>', 'null', '[]', '7', '"groups"', '{"ok":true}']) {
-      it(`groups are unknown if ${page} of the vendor's list is ${JSON.stringify(body)}`, async () => {
+      it(`groups are unknown if ${page} is ${JSON.stringify(body)}`, async () => {
         subject().api.fail({ kind: 'answer', status: 200, body }, pageIndex)
         expect(await reasonOf(memberships(vendorAccess()))).to.equal('127.0.0.1 did not answer with a list of groups')
       })

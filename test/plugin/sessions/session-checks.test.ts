@@ -247,7 +247,7 @@ describe('session checks', () => {
     ['causes an internal error', new Error('a bug'), 'host_failed'],
   ] as const) {
     // Shows: plugin 9.15.
-    it(`keeps all sessions if the IdP ${condition}, logs once and pauses for a minute`, async () => {
+    it(`keeps all sessions and pauses for a minute if the IdP ${condition}`, async () => {
       let isAway = true
       const idp: Idp = async () => {
         if (isAway) throw failure

@@ -36,7 +36,7 @@ const withValue = (oidc: object, path: string, value: unknown): object => {
 describe('deprecated keys', () => {
   for (const [old, value, place, beside, both] of TABLE) {
     // Shows: plugin 7.1, 7.2, 7.3, 7.4, 7.5, 7.6, 7.7, 7.8, 7.9, 7.10.
-    it(`reads the deprecated ${old} as ${place}, and warns`, () => {
+    it(`reads ${old} as ${place} with a warning`, () => {
       const oidc = { ...MINIMAL, ...beside, [old]: value }
       const { settings, warnings } = readOne(oidc)
       const { [old]: _moved, ...rest } = oidc as Record<string, unknown>
@@ -47,7 +47,7 @@ describe('deprecated keys', () => {
     })
 
     // Shows: plugin 7.13.
-    it(`prefers ${place} to the deprecated ${old}, and warns`, () => {
+    it(`prefers ${place} to ${old} with a warning`, () => {
       const { settings, warnings } = readOne({ ...MINIMAL, ...both, [old]: value })
       expect(settings).to.deep.equal(settingsOf({ ...MINIMAL, ...both }))
       const deprecated = warnings.filter(({ code }) => code === 'deprecated_key')

@@ -11,8 +11,7 @@ describe('spellings of an issuer', () => {
     ['accounts.google.com', 'https://accounts.google.com'],
     ['not an address', 'not an address'],
   ] as const) {
-    it(`treats two issuers as equal: ${first} and ${second}`, () =>
-      expect(isSameSpelling(first, second)).to.equal(true))
+    it(`${first} equals ${second}`, () => expect(isSameSpelling(first, second)).to.equal(true))
   }
 
   for (const [first, second] of [
@@ -26,8 +25,7 @@ describe('spellings of an issuer', () => {
     ['https://\u212aeycloak.example/\u212a', 'https://keycloak.example/k'],
     ['', 'https://idp.example'],
   ] as const) {
-    it(`treats two issuers as different: ${first || 'nothing'} and ${second}`, () =>
-      expect(isSameSpelling(first, second)).to.equal(false))
+    it(`${first || 'no issuer'} differs from ${second}`, () => expect(isSameSpelling(first, second)).to.equal(false))
   }
 
   // Shows: plugin 5.13.

@@ -34,7 +34,7 @@ describe('the schema of the configuration', () => {
     [{ issuer: 'https://x.test/#a' }, 'issuer', 'must not have a fragment', /#/],
     [{ logouturl: 'mailto:a@x.test' }, 'logouturl', 'must be a complete https address'],
   ] as readonly (readonly [object, string, string | RegExp, (string | RegExp)?])[]) {
-    it(`reports path, reason and remedy for ${JSON.stringify(members)}`, () => {
+    it(`reports ${path}: ${reason}`, () => {
       const [problem] = readOne({ ...MINIMAL, ...members }).problems
       expect(problem?.path).to.equal(`domains[""].authStrategies.oidc.${path}`)
       for (const [actual, expected] of [

@@ -120,7 +120,7 @@ describe('a cookie that MeshCentral seals', () => {
   })
 
   for (const call of ['Get', 'GetAllTypeNodeFiltered']) {
-    it(`a cookie belongs to its socket's session, also after database call ${call}`, async () => {
+    it(`a cookie belongs to its socket's session, also after ${call}`, async () => {
       const answers: (() => void)[] = []
       // Answers as a pool of connections does: in the async context of any other request.
       const ask = (_filter: unknown, done: () => void) => void answers.push(done)

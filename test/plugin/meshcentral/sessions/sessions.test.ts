@@ -34,7 +34,7 @@ describe('a session of MeshCentral', () => {
       'the session ended at the IdP': ({ sessions }) => sessions.endOne(SESSION),
     }
     for (const [condition, end] of Object.entries(ways)) {
-      it(`a session's pages close at once, even if the revocation fails, when ${condition}`, async () => {
+      it(`closes pages before the revocation is stored if ${condition}`, async () => {
         const waiting: ((error?: unknown) => void)[] = []
         const db: MeshDatabase = { ...databaseOf(), Set: (_record, done) => void (done && waiting.push(done)) }
         const all = await setUp({ db })

@@ -22,7 +22,7 @@ describe('the response mode of a login', () => {
   for (const [type, mode, published, expected] of TABLE) {
     const situation = `${mode ?? 'none'} configured, ${published === undefined ? 'nothing' : String(published)} published`
     // Shows: plugin 4.24.
-    it(`response mode is ${expected ?? 'that of the IdP'} for ${type} with ${situation}`, () => {
+    it(`uses ${expected ?? 'no response_mode'} for ${type} with ${situation}`, () => {
       const client = { response_types: [type] as const, ...(mode === undefined ? {} : { response_mode: mode }) }
       expect(responseModeOf(client, idp(published))).to.equal(expected)
     })

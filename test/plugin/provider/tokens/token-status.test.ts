@@ -152,7 +152,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     ['private_key_jwt', 'ES256'],
   ] as const) {
     // Shows: plugin 4.19, 4.20, 4.22, 4.23.
-    it(`authenticates by ${method}, even if the token endpoint uses another method`, async () => {
+    it(`authenticates by ${method}, even if the token endpoint does not`, async () => {
       await register()
       const key = makeKey('P-256', { kid: 'k' })
       const authAt = (where: string) => ({
