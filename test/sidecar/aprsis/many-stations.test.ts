@@ -22,7 +22,7 @@ describe('The link to APRS-IS with many stations', () => {
     [5000, 6],
   ] as const) {
     // Shows: sidecar C7.1, C7.2, C7.3, C7.4, C7.5.
-    it(`receives messages to ${count} stations over ${connections} connections`, async () => {
+    it(`receives messages to ${count} stations (connections: ${connections})`, async () => {
       await setup.start(stationKeys(count))
       expect(calls()).to.have.length(connections)
       await setup.reaches(setup.stations)

@@ -37,7 +37,7 @@ describe('The scripts in sidecar/deploy', () => {
     ['running', 0, 2],
     ['stopped', 3, 1],
   ] as const)
-    it(`renew-certificate installs the certificate, and reloads only a running service: ${state}`, async () => {
+    it(`renew-certificate installs the files, and reloads only if running (${state})`, async () => {
       const bin = await fakePrograms({
         install: 'echo "install $*" >> calls',
         systemctl: `[ "$1" = is-active ] && exit ${isActive}\necho "systemctl $*" >> calls`,
@@ -55,7 +55,7 @@ describe('The scripts in sidecar/deploy', () => {
     })
 
   // Shows: sidecar C12.15.
-  it('send-alert shows what /readyz answers, and does not fail without an answer', async () => {
+  it('send-alert prints the fault of /readyz, and does not fail without an answer', async () => {
     const bin = await fakePrograms({ curl: 'echo refused >&2; exit 7', hostname: 'echo push-1' })
     const { status, stdout } = run(bin, [join(DEPLOY, 'alert/send-alert')])
     expect([status, stdout]).to.deep.equal([0, 'The sidecar on push-1 needs attention: refused\n'])
@@ -114,26 +114,26 @@ describe('The scripts in sidecar/deploy', () => {
       run(bin, ['-c', step.replaceAll('/sqlite ', `${target()} `).replaceAll('/sqlite/', `${target()}/`)])
 
     // Shows: sidecar C12.9.
-    it("uses the package's binary if it loads, without npm and a compiler", async () => {
+    it("uses the package's SQLite binary if that loads, without npm or a compiler", async () => {
       const bin = await fakePrograms({ npm: forbidden, 'apt-get': forbidden })
       await symlink(fileURLToPath(new URL('../../../node_modules', import.meta.url)), folder.path('node_modules'))
       expect(runStep(bin).stderr).to.equal('')
     })
 
     // Shows: sidecar C12.9.
-    it('has npm fetch another binary otherwise, without a compiler', async () => {
+    it("npm fetches another SQLite binary if the package's does not load", async () => {
       const bin = await fakePrograms({ npm: npm('fits'), 'apt-get': forbidden })
       await makeBinding('for another processor')
       expect(runStep(bin).status).to.equal(0)
     })
 
-    it('installs a compiler only after npm failed', async () => {
+    it("the image's build installs a compiler for SQLite only after npm failed", async () => {
       const bin = await fakePrograms({ npm: `[ -e compiler ] || exit 1; ${npm('fits')}`, 'apt-get': 'touch compiler' })
       await makeBinding('for another processor')
       expect(runStep(bin).status).to.equal(0)
     })
 
-    it('fails if the new binary does not load either', async () => {
+    it("the image's build fails if the new SQLite binary does not load either", async () => {
       const bin = await fakePrograms({ npm: npm('broken'), 'apt-get': forbidden })
       await makeBinding('for another processor')
       expect(runStep(bin).status).not.to.equal(0)

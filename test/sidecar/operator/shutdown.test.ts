@@ -24,7 +24,7 @@ describe('The shutdown of the sidecar', () => {
     },
   })
 
-  it('closes the parts of a stage together, then the store, and only once', async () => {
+  it('shutdown closes the parts of a stage together, then the store, and only once', async () => {
     shutdown.add('store', 'store', part('store'))
     shutdown.add('work', 'api', part('api'))
     shutdown.add('work', 'push', part('push'))
@@ -56,7 +56,7 @@ describe('The shutdown of the sidecar', () => {
     expect(await closing).to.equal(false)
   })
 
-  it('closes a part that is added after the stop, and aborts its start', async () => {
+  it('shutdown closes a part that is added after the stop, and aborts its start', async () => {
     shutdown.add('store', 'store', part('store'))
     await shutdown.close()
     expect(() => shutdown.add('work', 'api', part('api'))).to.throw(StoppedEarlyError)

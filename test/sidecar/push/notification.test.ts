@@ -76,7 +76,7 @@ describe('A push notification', () => {
       ['has no avatar data if the sender never set an avatar', 'none', {}],
       ['has only a tombstone for a cleared avatar', 'cleared', { Cleared: '1' }],
       [
-        'has icon and hash of an avatar that is an icon',
+        'has only icon and hash of an avatar without an image',
         record({ icon: 'car', hash: 'icon:car' }),
         { Icon: 'car', Hash: 'icon:car' },
       ],
@@ -129,7 +129,7 @@ describe('Fitting a notification to a limit', () => {
   })
 
   // Shows: sidecar 7.6, 7.7, 21.2, C9.3.
-  it('drops the inline image first, and keeps the body if that suffices', () => {
+  it('a push over the limit loses its image first, and its body only if needed', () => {
     const notification = build('Hello', { avatar: { icon: 'car', image, hash: HASH } })
     const fitted = fitNotification(notification, bytes, bytes(notification) - 1)
     expect(fitted.body).to.equal('Hello')

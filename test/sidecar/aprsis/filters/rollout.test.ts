@@ -27,7 +27,7 @@ const FULL = [old(['A', 'B']), member(2, ['C'], { retiring: true }), member(3, [
 type Situation = readonly [members: readonly Member[], steps: readonly object[], rest?: Partial<Rollout>]
 const RULES: Readonly<Record<string, readonly Situation[]>> = {
   'opens waiting connections up to maxConnections': [[[old(['A'], { settled: false })], [OPEN, OPEN], { waiting: 3 }]],
-  'opens and sacrifices no connection while leaving ones count': [
+  'opens no connection while leaving ones use up maxConnections': [
     [[old(['A'])], [], { waiting: 1, maxConnections: 2, leaving: 1 }],
     [[old(['A'])], [OPEN], { waiting: 1, maxConnections: 2 }],
   ],

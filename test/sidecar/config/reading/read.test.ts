@@ -291,7 +291,7 @@ describe('The configuration of the sidecar', () => {
       ],
     ]
     for (const [caseName, text, push, says] of TAKEN_FOR_ANOTHER)
-      it(`names the mistake and the way to the right file for ${caseName}`, () => expectOne(push('given'), text, says))
+      it(`explains where to get the right file if given ${caseName}`, () => expectOne(push('given'), text, says))
 
     it('reports a certificate in place of a key, and joined certificates in a CA file', async () => {
       const { cert } = (await makeCertificates()).server

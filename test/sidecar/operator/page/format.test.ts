@@ -9,7 +9,7 @@ describe('The formats of numbers on the status page', () => {
   for (const [name, shown, values, written] of [
     ['separates thousands of a number', count, [0, 999, 1000, 1_234_567], '0 | 999 | 1,000 | 1,234,567'],
     ['writes a unit in the singular or plural', stations, [0, 1, 1000], '0 stations | 1 station | 1,000 stations'],
-    ['writes up to 999 bytes exactly', bytes, [0, 1, 999, 1000], '0 B | 1 B | 999 B | 1.0 kB'],
+    ['writes up to 999 bytes as an exact number', bytes, [0, 1, 999, 1000], '0 B | 1 B | 999 B | 1.0 kB'],
     [
       'writes larger byte counts in a short unit',
       bytes,

@@ -67,7 +67,7 @@ describe('The push dispatcher', () => {
           ['android', 1],
           ['ios', 0],
         ] as const)
-          it(`uses a new ${platform} token that replaces ${name} meanwhile`, async () => {
+          it(`a new ${platform} token takes effect at once after ${name}`, async () => {
             await earlier()
             meanwhile = () => setup.register(KEY, 'another token', platform)
             await setup.tell()

@@ -63,7 +63,7 @@ describe('A Web Push subscription', () => {
       expect(problems({ ...VALID, keys: { ...KEYS, auth } })).to.deep.equal(['keys.auth']))
 
   for (const endpoint of ['http://push.example.org/', 'file:///etc/passwd', 'push.example.org', '//push.example.org'])
-    it(`refuses the endpoint ${endpoint}`, () =>
+    it(`refuses the Web Push endpoint ${endpoint}`, () =>
       expect(endpointOf(endpoint)).to.match(/^It must be an (https|absolute) address\.$/))
 
   it('refuses an endpoint with a user name or over 2048 characters', () => {

@@ -54,7 +54,11 @@ describe('Web Push through web-push', () => {
     answers: [
       ...answers.map(
         ([fault, ...rest]) =>
-          [`maps ${JSON.stringify(fault).replace(/["{}\\]|text":/g, '')} to ${rest[0]}`, fault, ...rest] as const,
+          [
+            `maps answer ${JSON.stringify(fault).replace(/text":|(?:reason|message)\\":|["{}\\]/g, '')} to ${rest[0]}`,
+            fault,
+            ...rest,
+          ] as const,
       ),
       [
         'recognizes from an ntfy server that a phone is offline',

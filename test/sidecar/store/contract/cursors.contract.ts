@@ -55,7 +55,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.19.
-    it('the server time is the registration until the phone sends a cursor', async () => {
+    it('the server time is that of the registration until the phone sends a cursor', async () => {
       await receive()
       for (const since of [undefined, 0, 0.5, -1]) expect(await current(since)).to.equal(registeredAt)
     })

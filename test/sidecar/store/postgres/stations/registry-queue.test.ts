@@ -31,7 +31,7 @@ describe('The queue of registry writes', () => {
   })
 
   // Shows: sidecar P1.15.
-  it('keeps the order of calls for one station, other writes among them', async () => {
+  it('keeps the order of registrations and other writes for one station', async () => {
     const { registers, write, statements } = opened()
     const removed = async () => void statements.push('remove A1A')
     await Promise.all([registers('A1A'), registers('B1B'), write(removed), registers('A1A'), registers('A1A')])

@@ -135,7 +135,7 @@ describe('Group commit', () => {
     expect(await numbers()).to.deep.equal([1])
   })
 
-  it('updates memory only after the commit, and undoes it at a rollback', async () => {
+  it('runs onCommit after the commit, or onRollback if the transaction fails', async () => {
     const noted: string[] = []
     const noting: Write<number, void> = {
       async run(tx, [value]) {
@@ -252,7 +252,7 @@ describe('A store on a failing disk', () => {
     ],
   ] as const) {
     // Shows: sidecar O1.1.
-    it(`reports ${caseName} as unwritable until its own probe works`, async () => {
+    it(`reports ${caseName} until a probe write succeeds`, async () => {
       const { store, connection } = await stores.openOverWith('N0CALL')
       expect(store.fault()).to.equal(undefined)
       await connection.exec(broken)

@@ -37,7 +37,7 @@ describe('The push queue in SQLite', () => {
   }
   let crashes = 0
 
-  it('keeps a settlement in memory while the disk rejects it, and writes it later', async () => {
+  it('keeps a push settlement in memory while the disk fails, and writes it later', async () => {
     const { store, connection, claims } = await claimed('N0CALL')
     const disk = failing(connection, /^UPDATE device SET pushed_through/)
     await register(store, 'N1CALL')
