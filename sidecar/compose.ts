@@ -9,7 +9,7 @@ import type { Reading } from './config/reading/read.ts'
 import type { Settings } from './config/settings.ts'
 import type { VapidKeys } from './config/vapid-keys.ts'
 import type { Log } from './log.ts'
-import { createAckSender } from './messages/ack-sender.ts'
+import { createAckSender } from './messages/acks/ack-sender.ts'
 import { type CallsignLists, type CallsignRules, createCallsignRules } from './messages/callsign-rules.ts'
 import { createReceiver } from './messages/receiver.ts'
 import type { Store } from './messages/store.ts'
@@ -177,6 +177,7 @@ function startLink(core: Core, outside: Outside, callsigns: CallsignRules, file:
   const receive = createReceiver({
     stations: activeStations,
     history,
+    receivedAcks: store.receivedAcks,
     isBlocked,
     // If the database file was deleted or replaced, messages are lost when the process ends. The sidecar then sends no
     // acks, so that senders retransmit.

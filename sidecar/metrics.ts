@@ -22,6 +22,8 @@ export const COUNTERS = {
   messages_stored: 'Messages stored',
   messages_duplicate: 'Retransmissions of a stored message',
   messages_lost: 'Messages that could not be stored',
+  acks_received: 'Acks and rejections stored for devices that want them',
+  acks_lost: 'Acks and rejections that could not be stored',
   acks_sent: 'Acks sent',
   acks_throttled: 'Acks not sent because of the limits in ack',
   acks_unsendable: 'Acks not sent because no login was verified or the database file was gone',

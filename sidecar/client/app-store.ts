@@ -1,4 +1,4 @@
-import type { AvatarRecord, MessageRecord } from './wire/bodies.ts'
+import type { AckRecord, AvatarRecord, MessageRecord } from './wire/bodies.ts'
 
 /** The client's state, as plain JSON. The app stores it between launches. */
 export interface ClientState {
@@ -19,6 +19,8 @@ export interface AnswerDetails {
    * show a gap before `messages`.
    */
   readonly isTruncated: boolean
+  /** New acks and rejections of messages that the station sent, oldest first; empty without the option `wantAcks`. */
+  readonly acks: readonly AckRecord[]
 }
 
 /**

@@ -1,14 +1,15 @@
 import type { AnswerDetails, AppStore, ClientState } from './app-store.ts'
 import { createDeviceId } from './device-id.ts'
-import type { MessageRecord, Stamped } from './wire/bodies.ts'
+import type { AckRecord, MessageRecord, Stamped } from './wire/bodies.ts'
 
 /** An answer that may contain messages. */
 interface News extends Stamped {
   readonly messages?: readonly MessageRecord[]
+  readonly acks?: readonly AckRecord[]
   readonly truncated?: boolean
 }
 
-const NO_DETAILS: AnswerDetails = { isTruncated: false }
+const NO_DETAILS: AnswerDetails = { isTruncated: false, acks: [] }
 
 /** Keeps the stored state. Its cursor changes only through {@link Cursor.take}. */
 export interface Cursor {
@@ -59,7 +60,10 @@ export function createCursor(store: AppStore, loaded: ClientState, random: () =>
       // of its messages are new.
       const answer = first.serverTime < state.cursor ? await ask(0) : first
       const messages = await unheard(answer.messages ?? [])
-      await save({ ...state, cursor: answer.serverTime }, messages, { isTruncated: answer.truncated === true })
+      await save({ ...state, cursor: answer.serverTime }, messages, {
+        isTruncated: answer.truncated === true,
+        acks: answer.acks ?? [],
+      })
       return answer
     },
 

@@ -7,6 +7,7 @@ export { type ClientOptions, createClient, type PhoneClient } from './phone-clie
 export { readPush } from './push-data.ts'
 export type { Timers } from './timers.ts'
 export type {
+  AckRecord,
   AvatarRecord,
   AvatarsAnswer,
   AvatarsBody,

@@ -23,6 +23,8 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   readonly pushToken: string
   /** Whether the sidecar acknowledges messages in the station's name. Default: false, so the app must do it. */
   readonly ackMessages?: boolean
+  /** Whether the app gets the acks and rejections that the station receives. Default: false. */
+  readonly wantAcks?: boolean
   /**
    * Senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any ending.
    * Default: none.
@@ -115,6 +117,7 @@ class StationPhone implements PhoneClient {
   readonly #claim: StationClaim
   readonly #platform: Platform
   readonly #ackMessages: boolean
+  readonly #wantAcks: boolean
   readonly #timers: Timers
   readonly #ending = new AbortController()
   readonly #calls: Calls
@@ -135,13 +138,15 @@ class StationPhone implements PhoneClient {
   #isUnregistered = false
 
   constructor(options: ClientOptions, state: ClientState) {
-    const { callsign, ssid, passcode, platform, ackMessages = false, blocked = [] } = options
+    const { callsign, ssid, passcode, platform, ackMessages = false } = options
+    const { wantAcks = false, blocked = [] } = options
     const { pushToken, avatar, store, avatars = avatarsInMemory() } = options
     const { timers = platformTimers, random = Math.random } = options
     const { baseUrl, fetch, timeoutMs } = options
     this.#claim = { callsign, ssid, auth: passcode }
     this.#platform = platform
     this.#ackMessages = ackMessages
+    this.#wantAcks = wantAcks
     this.#timers = timers
     this.#pushToken = pushToken
     this.#avatar = avatar
@@ -333,6 +338,7 @@ class StationPhone implements PhoneClient {
       platform: this.#platform,
       pushToken: this.#pushToken,
       ackMessages: this.#ackMessages,
+      ...(this.#wantAcks && { wantAcks: true }),
       ...(this.#blocked.length > 0 && { blocked: this.#blocked }),
       avatarHash: this.#ownHash(),
     }

@@ -1,3 +1,4 @@
+import type { StoredAck } from './acks/received-acks.ts'
 import type { PushResult } from './reports/push-result.ts'
 import type { Device, StationKey } from './station.ts'
 
@@ -11,6 +12,12 @@ export interface RingMessage {
   readonly receivedAt: number
   /** When the message was first acknowledged, in milliseconds since 1970; null if it was not. */
   readonly ackedAt: number | null
+}
+
+/** A received ack, as a database stores it. */
+export interface AckContents extends StoredAck {
+  /** Wall-clock time in milliseconds since 1970. */
+  readonly receivedAt: number
 }
 
 /** A device with all its stored data. */
@@ -40,6 +47,8 @@ export interface StationContents {
   readonly newestDropped: number
   /** The messages in the station's ring, oldest first. */
   readonly messages: readonly RingMessage[]
+  /** The acks that the station received, oldest first. */
+  readonly acks: readonly AckContents[]
 }
 
 /** A message that was dropped from a full ring. It is kept so that its duplicates are recognized. */

@@ -2,8 +2,9 @@ import { addresseeOf, parseMessage } from '../aprs/message.ts'
 import { parsePacket } from '../aprs/packet.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import type { AckSender } from './ack-sender.ts'
-import { wantsAcks } from './station.ts'
+import type { AckSender } from './acks/ack-sender.ts'
+import type { ReceivedAck, ReceivedAcks } from './acks/received-acks.ts'
+import { wantsAcks, wantsReceivedAcks } from './station.ts'
 import type { AppendOutcome, History, ReceivedMessage, Stations } from './store.ts'
 
 /**
@@ -16,6 +17,7 @@ export type Receiver = (lines: readonly string[]) => Promise<void>
 interface ReceiverParts {
   readonly stations: Pick<Stations, 'get'>
   readonly history: Pick<History, 'append'>
+  readonly receivedAcks: ReceivedAcks
   readonly isBlocked: (sender: string) => boolean
   readonly acks: AckSender
   readonly metrics: Metrics
@@ -36,7 +38,8 @@ type DropCounter = 'packets_unparsable' | 'messages_not_addressed' | 'messages_n
  * due. No ack or notification is sent before the message is durable. A message from a station to itself is handled like
  * any other, because users test their setup that way.
  */
-export function createReceiver({ stations, history, isBlocked, acks, metrics, log }: ReceiverParts): Receiver {
+export function createReceiver(parts: ReceiverParts): Receiver {
+  const { stations, history, receivedAcks, isBlocked, acks, metrics, log } = parts
   const losses = new Losses(metrics, log)
 
   function settle(message: ReceivedMessage, outcome: AppendOutcome, mayAck: boolean): void {
@@ -47,14 +50,16 @@ export function createReceiver({ stations, history, isBlocked, acks, metrics, lo
     else if (seqId !== '' && wantsAcks(stations.get(to), message)) acks.withhold(mayAck)
   }
 
-  return async (lines) => {
-    const received: ReceivedMessage[] = []
-    for (const line of lines) {
-      const message = readMessage(line, stations, isBlocked)
-      if (typeof message === 'string') metrics.count(message)
-      else received.push(message)
+  async function storeAcks(received: readonly ReceivedAck[]): Promise<void> {
+    try {
+      metrics.count('acks_received', await receivedAcks.append(received))
+    } catch {
+      // Messages that arrive at the same time fail too, and their loss is logged.
+      metrics.count('acks_lost', received.length)
     }
-    if (received.length === 0) return
+  }
+
+  async function storeMessages(received: readonly ReceivedMessage[]): Promise<void> {
     const mayAck = acks.ready()
     let outcomes: readonly AppendOutcome[]
     try {
@@ -65,21 +70,45 @@ export function createReceiver({ stations, history, isBlocked, acks, metrics, lo
     losses.stored()
     for (const [i, outcome] of outcomes.entries()) settle(received[i] as ReceivedMessage, outcome, mayAck)
   }
+
+  return async (lines) => {
+    const messages: ReceivedMessage[] = []
+    const answers: ReceivedAck[] = []
+    for (const line of lines) {
+      const received = readLine(line, stations, isBlocked)
+      if (typeof received === 'string') metrics.count(received)
+      else if ('kind' in received) answers.push(received)
+      else messages.push(received)
+    }
+    const storing = messages.length > 0 ? storeMessages(messages) : undefined
+    if (answers.length > 0) await storeAcks(answers)
+    await storing
+  }
 }
 
-/** Reads a message to a registered station from a line. For any other line, returns the counter of the reason. */
-function readMessage(
+/**
+ * Reads a message to a registered station from a line, or an ack that a device of the station wants. For any other line,
+ * returns the counter of the reason.
+ */
+function readLine(
   line: string,
   stations: Pick<Stations, 'get'>,
   isBlocked: (sender: string) => boolean,
-): ReceivedMessage | DropCounter {
+): ReceivedMessage | ReceivedAck | DropCounter {
   const packet = parsePacket(line)
   const addressee = packet && addresseeOf(packet)
   if (!addressee) return 'packets_unparsable'
-  if (!stations.get(addressee.to)) return 'messages_not_addressed'
+  const station = stations.get(addressee.to)
+  if (!station) return 'messages_not_addressed'
   const message = parseMessage(line, addressee)
-  if (message.kind !== 'message') return 'messages_not_for_operator'
+  const isAnswer = message.kind === 'ack' || message.kind === 'rejection'
+  if (message.kind === 'not_for_operator' || (isAnswer && !wantsReceivedAcks(station)))
+    return 'messages_not_for_operator'
   if (isBlocked(packet.source)) return 'messages_blocked'
+  if (isAnswer) {
+    const kind = message.kind === 'ack' ? 'ack' : 'rej'
+    return { from: packet.source, to: message.to, seqId: message.seqId, kind }
+  }
   const { to, seqId, text } = message
   // The text is copied, because a view would keep the whole chunk in memory while the message waits.
   const bytes = Buffer.from(text, 'latin1')

@@ -103,3 +103,8 @@ export function wantsAcks(station: Station | undefined, message: { readonly from
     ackMessages && !tokenDead && takes(options, message)
   return station?.devices.some(isAcknowledging) ?? false
 }
+
+/** Whether acks to the station are stored: at least one of its devices wants them. */
+export function wantsReceivedAcks(station: Station | undefined): boolean {
+  return station?.devices.some(({ options }) => options.wantAcks) ?? false
+}

@@ -5,6 +5,7 @@ import type {
   RateLimitSettings,
   StationsSettings,
 } from '../config/settings.ts'
+import type { ReceivedAcks, StoredAck } from './acks/received-acks.ts'
 import type { DeviceOptions } from './devices/device-options.ts'
 import type { Keyring } from './keyring.ts'
 import type { Instances, Leases } from './leases.ts'
@@ -61,6 +62,7 @@ export interface SharedStore extends StoreParts {
 interface StoreParts {
   readonly stations: Stations
   readonly history: History
+  readonly receivedAcks: ReceivedAcks
   readonly pushes: PushQueue
   readonly reports: StationReports
   readonly stamps: Stamps
@@ -199,8 +201,8 @@ export interface History {
   append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
    * Returns the messages newer than `from` (by default `since`) that the device takes, oldest first. `since` is the
-   * cursor that the device sent. `answerStamp` is computed as by {@link Cursors.stampFor}, for an answer with the messages newer than `since`.
-   * Returns undefined if the station is not registered, or has no such device.
+   * cursor that the device sent. `answerStamp` is computed as by {@link Cursors.stampFor}, for an answer with the
+   * messages and acks newer than `since`. Returns undefined if the station is not registered, or has no such device.
    */
   since(station: StationKey, deviceId: DeviceId, since: number, from?: number): Promise<NewMessages | undefined>
   /** Maximum number of messages in a station's ring. A new message beyond it replaces the oldest. */
@@ -210,13 +212,17 @@ export interface History {
 /** New messages of a station and the data for an answer with them, all read at one moment. */
 export interface NewMessages {
   readonly messages: readonly StoredMessage[]
-  /** Whether every device of the station without options gets the same messages. */
+  /**
+   * Received acks and rejections newer than `since`, oldest first; absent unless the device wants them.
+   */
+  readonly acks?: readonly StoredAck[]
+  /** Whether the device has no options, so that the answer fits all such devices of the station. */
   readonly isShareable: boolean
   /** The stamp of the answer, which the phone stores as its next cursor. */
   readonly answerStamp: number
   /** Stamp of the station's registration. Its ring has no earlier messages. */
   readonly registeredAt: number
-  /** Stamp of the station's newest message; 0 if it has none. */
+  /** Stamp of the station's newest message, or of its newest ack if the device wants acks; 0 if it has none. */
   readonly newest: number
   /** Stamp of the newest message that the ring has dropped since the station's registration; 0 if there is none. */
   readonly newestDropped: number

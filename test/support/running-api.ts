@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { serveApi } from '../../sidecar/api/server.ts'
 import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
-import type { RegisterBody } from '../../sidecar/client/index.ts'
+import type { AckRecord, RegisterBody } from '../../sidecar/client/index.ts'
 import type { ListenSettings, RateLimitSettings } from '../../sidecar/config/settings.ts'
 import { createLog, type Log } from '../../sidecar/log.ts'
 import type { Store, StoreSettings } from '../../sidecar/messages/store.ts'
@@ -32,6 +32,7 @@ export interface JsonBody {
   readonly avatarHash: string
   readonly avatars: Readonly<Record<string, unknown>>
   readonly messages: readonly Readonly<Record<string, unknown>>[]
+  readonly acks?: readonly AckRecord[]
   readonly truncated?: true
 }
 

@@ -1,9 +1,14 @@
 import { textOf } from '../../aprs/message.ts'
-import type { MessageRecord } from '../../client/wire/bodies.ts'
+import type { AckRecord, MessageRecord } from '../../client/wire/bodies.ts'
+import type { StoredAck } from '../../messages/acks/received-acks.ts'
 import type { StationKey, Stations, StoredMessage } from '../../messages/store.ts'
 
 export function messageRecord({ from, to, seqId, text, stamp }: StoredMessage): MessageRecord {
   return { from, to, seqId, ...textOf(text), time: stamp }
+}
+
+export function ackRecord({ from, seqId, kind, stamp }: StoredAck): AckRecord {
+  return { from, seqId, kind, time: stamp }
 }
 
 /** Returns the avatar hashes of those senders that are registered and have an avatar. Source: `/v1/sync`, `avatars`. */

@@ -56,7 +56,7 @@ export function registerEndpoint(parts: RegisterParts): Endpoint {
       platform: body.platform,
       pushToken: body.pushToken,
       ackMessages: body.ackMessages,
-      options: { blocked: blockedList(body.blocked ?? []) },
+      options: { blocked: blockedList(body.blocked ?? []), wantAcks: body.wantAcks === true },
       client: newcomerNetwork(client),
       ...(avatar ? { avatar } : {}),
     })

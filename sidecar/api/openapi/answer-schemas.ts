@@ -15,6 +15,13 @@ const HASHES = {
 
 const MESSAGES = { type: 'array', items: { $ref: '#/components/schemas/Message' }, description: 'Oldest first.' }
 
+const ACKS = {
+  type: 'array',
+  items: { $ref: '#/components/schemas/Ack' },
+  description:
+    'Acks and rejections of messages that the station sent, newer than since, oldest first; present with wantAcks.',
+}
+
 const TRUNCATED = {
   type: 'boolean',
   description:
@@ -42,6 +49,13 @@ const MESSAGE = objectOf(
   },
 )
 
+const ACK = objectOf({
+  from: { type: 'string', description: 'The station that sent it.' },
+  seqId: { type: 'string', description: 'The sequence id of the acknowledged message, as received.' },
+  kind: { $ref: '#/components/schemas/AckKind' },
+  time: { type: 'integer', format: 'int64', description: 'Server time of storing it, in milliseconds; unique.' },
+})
+
 const AVATAR = objectOf({
   icon: { type: 'string' },
   image: { type: 'string', contentEncoding: 'base64', description: 'A 64x64 PNG, or empty.' },
@@ -66,9 +80,16 @@ export const ANSWER_SCHEMAS = {
       avatarHash: { type: 'string', description: 'Hash of the stored avatar; empty if there is none.' },
       avatars: HASHES,
     },
-    { messages: { ...MESSAGES, description: 'Oldest first; present with wantHistory.' }, truncated: TRUNCATED },
+    {
+      messages: { ...MESSAGES, description: 'Oldest first; present with wantHistory.' },
+      acks: ACKS,
+      truncated: TRUNCATED,
+    },
   ),
-  SyncAnswer: objectOf({ serverTime: SERVER_TIME, messages: MESSAGES, avatars: HASHES }, { truncated: TRUNCATED }),
+  SyncAnswer: objectOf(
+    { serverTime: SERVER_TIME, messages: MESSAGES, avatars: HASHES },
+    { acks: ACKS, truncated: TRUNCATED },
+  ),
   AvatarsAnswer: objectOf({
     serverTime: SERVER_TIME,
     avatars: {
@@ -80,6 +101,9 @@ export const ANSWER_SCHEMAS = {
   UnregisterAnswer: objectOf({ serverTime: SERVER_TIME }),
   WebPushAnswer: objectOf({ publicKey: { type: 'string', description: 'Base64url (RFC 8292).' } }),
   Message: MESSAGE,
+  Ack: ACK,
+  // A separate schema, for the same reason as ErrorCode.
+  AckKind: { type: 'string', enum: ['ack', 'rej'] },
   Avatar: AVATAR,
   ErrorAnswer: ERROR_ANSWER,
   ErrorDetail: objectOf({

@@ -55,6 +55,10 @@ const OPTIONS: Members = {
     description:
       'Senders whose messages this phone does not get: callsigns, or beginnings of callsigns with a * at the end.',
   },
+  wantAcks: {
+    type: ['boolean', 'null'],
+    description: 'Whether answers to this phone include the acks and rejections that the station received.',
+  },
 }
 
 const OPTIONAL_AT_REGISTER: Members = {

@@ -1,7 +1,7 @@
 import type { NewMessages as ReadMessages, Stations } from '../../messages/store.ts'
 import { plainHead } from '../answers/answer.ts'
 import { jsonText } from '../answers/json-text.ts'
-import { messageRecord, senderAvatars } from '../answers/message-record.ts'
+import { ackRecord, messageRecord, senderAvatars } from '../answers/message-record.ts'
 import type { NewMessages } from './ring-cache.ts'
 
 /**
@@ -9,12 +9,16 @@ import type { NewMessages } from './ring-cache.ts'
  * alone. `since`: the cursor of the request.
  */
 export function ownAnswer(read: ReadMessages, since: number, stations: Pick<Stations, 'get'>): NewMessages {
-  const { messages, newestDropped, answerStamp } = read
+  const { messages, acks, newestDropped, answerStamp } = read
   const avatars = senderAvatars(
     messages.map(({ from }) => from),
     stations,
   )
   // Without the brace at the end, so that the endpoint can append members.
-  const head = jsonText({ messages: messages.map(messageRecord), avatars }).slice(0, -1)
+  const head = jsonText({
+    messages: messages.map(messageRecord),
+    avatars,
+    ...(acks && { acks: acks.map(ackRecord) }),
+  }).slice(0, -1)
   return { head: plainHead(head), serverTime: answerStamp, isTruncated: newestDropped > since }
 }

@@ -41,6 +41,8 @@ export interface RegisterBody extends DeviceClaim {
    * Senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any ending.
    */
   readonly blocked?: readonly string[] | null
+  /** Whether answers to this phone include the acks and rejections that the station received. */
+  readonly wantAcks?: boolean | null
   /** Cursor of the device, as server time in milliseconds; with `wantHistory`, the answer has newer messages. */
   readonly since?: number | null
   readonly avatarHash?: string | null
@@ -76,6 +78,17 @@ export interface MessageRecord {
   readonly textBytes?: string
 }
 
+/** An ack or a rejection of a message that the station sent. */
+export interface AckRecord {
+  /** The station that sent the ack or the rejection. */
+  readonly from: string
+  /** The sequence id of the acknowledged message, as received. */
+  readonly seqId: string
+  readonly kind: 'ack' | 'rej'
+  /** Server time at which it was stored, in milliseconds. It is unique among messages and acks. */
+  readonly time: number
+}
+
 /** A full avatar. */
 export interface AvatarRecord {
   readonly icon: string
@@ -97,6 +110,8 @@ export interface RegisterAnswer extends Stamped {
   readonly avatars: Readonly<Record<string, string>>
   /** Messages newer than `since`, oldest first; present with `wantHistory`. */
   readonly messages?: readonly MessageRecord[]
+  /** Acks and rejections newer than `since`, oldest first; present if the phone registers with `wantAcks` and `wantHistory`. */
+  readonly acks?: readonly AckRecord[]
   /** Present if messages newer than `since` are missing, because newer ones replaced them in the station's ring. */
   readonly truncated?: true
 }
@@ -106,6 +121,8 @@ export interface SyncAnswer extends Stamped {
   /** Messages strictly newer than `since`, oldest first. */
   readonly messages: readonly MessageRecord[]
   readonly avatars: Readonly<Record<string, string>>
+  /** Acks and rejections newer than `since`, oldest first; present if the phone registered with `wantAcks`. */
+  readonly acks?: readonly AckRecord[]
   /** Present if messages newer than `since` are missing, because newer ones replaced them in the station's ring. */
   readonly truncated?: true
 }

@@ -7,18 +7,21 @@ export interface DeviceOptions {
    * these messages.
    */
   readonly blocked: readonly string[]
+  /** Whether the device gets the acks and rejections of messages that the station sent. */
+  readonly wantAcks: boolean
 }
 
 /** The options of a device that registered without any. */
-export const NO_OPTIONS: DeviceOptions = { blocked: [] }
+export const NO_OPTIONS: DeviceOptions = { blocked: [], wantAcks: false }
 
-/** Whether the device gets other messages than a device of its station without options. */
-export function hasOptions({ blocked }: DeviceOptions): boolean {
-  return blocked.length > 0
+/** Whether the device gets other answers than a device of its station without options. */
+export function hasOptions({ blocked, wantAcks }: DeviceOptions): boolean {
+  return blocked.length > 0 || wantAcks
 }
 
 export function isSameOptions(a: DeviceOptions, b: DeviceOptions): boolean {
-  return a.blocked.length === b.blocked.length && a.blocked.every((entry, index) => entry === b.blocked[index])
+  // No entry contains a blank.
+  return a.wantAcks === b.wantAcks && a.blocked.join(' ') === b.blocked.join(' ')
 }
 
 /** Whether a device with these options gets a message of its station's ring. */

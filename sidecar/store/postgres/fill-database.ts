@@ -1,5 +1,6 @@
 import { StoreError } from '../../errors.ts'
-import type { ContentCounts, Contents, DroppedMessage, StationContents } from '../../messages/contents.ts'
+import { ackIdentity } from '../../messages/acks/received-acks.ts'
+import type { AckContents, ContentCounts, Contents, DroppedMessage, StationContents } from '../../messages/contents.ts'
 import { VAPID_KEYS } from '../../messages/keyring.ts'
 import { LEASE_MS } from '../../messages/leases.ts'
 import { deviceKey } from '../../messages/station.ts'
@@ -32,6 +33,10 @@ const INSERT_STATIONS = `
 const INSERT_AVATARS = `
   INSERT INTO avatar (station, icon, hash, updated_at, image)
   SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[])`
+
+const INSERT_ACKS = `
+  INSERT INTO ack (station, time, source, seq_id, kind, identity, received_at)
+  SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])`
 
 const INSERT_RINGS = readSql(new URL('./fill/insert-rings.sql', import.meta.url))
 
@@ -113,7 +118,13 @@ async function fillAll(
   { perStation, vapidKeys }: FillOptions,
 ): Promise<ContentCounts> {
   const places = Math.max(perStation, contents.fullestRing)
-  for await (const page of contents.stations()) await addStations({ query }, page, places)
+  for await (const page of contents.stations()) {
+    await addStations({ query }, page, places)
+    await addAcks(
+      { query },
+      page.flatMap(({ acks }) => acks),
+    )
+  }
   for await (const page of contents.dropped()) await query(INSERT_DROPPED, droppedRows(page))
   await query(INSERT_PUSHES)
   if (vapidKeys !== undefined) await query(SET_KEYS, [VAPID_KEYS, vapidKeys])
@@ -144,6 +155,7 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     column(({ lastPush }) => lastPush?.at ?? null),
     column(({ lastPush }) => lastPush?.outcome ?? null),
     column(({ lastPush }) => (lastPush?.reason ? withoutNul(lastPush.reason) : null)),
+    column(({ options }) => options.wantAcks),
   ])
   await query(INSERT_STATIONS, [keys, page.map(({ registeredAt }) => registeredAt), page.map(({ proven }) => proven)])
   const avatars = page.flatMap(({ key, avatar }) => (avatar ? [{ key, ...avatar }] : []))
@@ -168,6 +180,18 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     messages.map(({ newestDropped }) => newestDropped),
     messages.map(({ ackedAt }) => ackedAt),
     places,
+  ])
+}
+
+async function addAcks({ query }: Queries, acks: readonly AckContents[]): Promise<void> {
+  await query(INSERT_ACKS, [
+    acks.map(({ to }) => to),
+    acks.map(({ stamp }) => stamp),
+    acks.map(({ from }) => from),
+    acks.map(({ seqId }) => seqId),
+    acks.map(({ kind }) => kind),
+    acks.map(ackIdentity),
+    acks.map(({ receivedAt }) => receivedAt),
   ])
 }
 

@@ -25,7 +25,7 @@ const slice = (table: string, rows: string) =>
 const orphansOf = (table: string, owner = 'station') =>
   `NOT EXISTS (SELECT FROM ${owner} WHERE ${owner}.key = ${table}.station)`
 const ORPHANS = [
-  ...['device', 'avatar', 'ring'].map((table) => slice(table, orphansOf(table))),
+  ...['device', 'avatar', 'ring', 'ack'].map((table) => slice(table, orphansOf(table))),
   slice('push_due', orphansOf('push_due', 'device')),
 ]
 

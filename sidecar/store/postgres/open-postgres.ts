@@ -14,6 +14,7 @@ import { type Appends, openAppends } from './messages/appends.ts'
 import { openCursors, type SharedCursors } from './messages/cursors.ts'
 import { openHistory, openServerTime } from './messages/history.ts'
 import { openReader } from './messages/reader.ts'
+import { openReceivedAcks, type SharedReceivedAcks } from './messages/received-acks.ts'
 import { openPushQueue, type SharedPushQueue } from './pushes/push-queue.ts'
 import { migrate } from './schema/migrations.ts'
 import { openRegistry, type Registry } from './stations/registry.ts'
@@ -158,12 +159,14 @@ function buildStore(
     onStored: pushes.stored,
     onRetry: () => metrics.count('append_retries'),
   })
+  const receivedAcks = openReceivedAcks({ database: postgres, history, clock })
   const probes = startProbes(postgres, clock)
   let closing: Promise<void> | undefined
   return {
     isShared: true,
     stations,
     history: openHistory({ appends, reader, cursors, perStation: history.perStation }),
+    receivedAcks,
     pushes,
     reports: openReports({ database: postgres, stations }),
     stamps: openServerTime({ query: postgres.read }),
@@ -180,7 +183,7 @@ function buildStore(
     fault: () => postgres.fault() ?? (instance.isTaken() ? 'instance_taken' : undefined),
     probe: postgres.probe,
     close() {
-      closing ??= closeAll({ postgres, instance, stations, pushes, appends, cursors, probes, clock })
+      closing ??= closeAll({ postgres, instance, stations, pushes, appends, receivedAcks, cursors, probes, clock })
       return closing
     },
   }
@@ -202,18 +205,19 @@ function startProbes(postgres: Pick<Postgres, 'probe'>, clock: Clock): { stop():
 interface OpenedParts extends Begun {
   readonly pushes: SharedPushQueue
   readonly appends: Appends
+  readonly receivedAcks: SharedReceivedAcks
   readonly cursors: SharedCursors
   readonly probes: { stop(): void }
   readonly clock: Clock
 }
 
 async function closeAll(parts: OpenedParts): Promise<void> {
-  const { postgres, instance, stations, pushes, appends, cursors, probes, clock } = parts
+  const { postgres, instance, stations, pushes, appends, receivedAcks, cursors, probes, clock } = parts
   probes.stop()
   stations.close()
   pushes.close()
   // The store closes even if this takes too long: a lost cursor does no harm, and leases expire by themselves.
-  const last = Promise.all([appends.idle().then(cursors.seal), instance.close()])
+  const last = Promise.all([appends.idle().then(cursors.seal), receivedAcks.idle(), instance.close()])
   await within(LAST_MS, last, clock).catch(() => undefined)
   await postgres.close()
 }

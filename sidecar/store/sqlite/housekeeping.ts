@@ -15,7 +15,7 @@ const WITHOUT_STATION = `
 const ORPHAN_OWNERS = readSql(new URL('./orphan-owners.sql', import.meta.url))
 
 // Checks again that the station does not exist, because it may have registered since the search for orphans.
-const DELETE_ORPHANS = ['avatar', 'device'].map(
+const DELETE_ORPHANS = ['avatar', 'device', 'ack'].map(
   (table) =>
     `DELETE FROM ${table} WHERE station = ?1 AND NOT EXISTS (SELECT 1 FROM station WHERE key = ?1) RETURNING 1`,
 )

@@ -1,6 +1,8 @@
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import type { ExclusiveStore, StoreSettings } from '../../messages/store.ts'
+import { claimAcks } from './acks/ack-claims.ts'
+import { openReceivedAcks } from './acks/received-acks.ts'
 import { backUp } from './copies/backup.ts'
 import type { Connection } from './database/connection.ts'
 import type { Transaction } from './database/database.ts'
@@ -10,7 +12,6 @@ import { knowLog } from './database/own-log.ts'
 import { toStoreError } from './database/sqlite-error.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { grantLeases, onlyInstance } from './leases.ts'
-import { claimAcks } from './messages/acks.ts'
 import { openCursors } from './messages/cursors.ts'
 import { openDuplicates } from './messages/duplicates.ts'
 import { openHistory } from './messages/history.ts'
@@ -67,12 +68,27 @@ export async function buildStore(
   const stations = await openStations(connection, database, serverTime, { rings, settings, clock, log })
   const duplicates = await openDuplicates(connection, opened, stations, settings.history)
   const { perStation } = settings.history
-  const cursors = await openCursors(connection, { database, stations, rings, stamps: serverTime, clock })
+  const receivedAcks = await openReceivedAcks(connection, {
+    database,
+    stations,
+    stamps: serverTime,
+    history: settings.history,
+    clock,
+  })
+  const cursors = await openCursors(connection, {
+    database,
+    stations,
+    rings,
+    acks: receivedAcks,
+    stamps: serverTime,
+    clock,
+  })
   const { history, feed } = openHistory(database, serverTime, {
     rings,
     perStation,
     stations,
     duplicates,
+    receivedAcks,
     acks: claimAcks({ stations, settings: settings.ack, clock }),
     cursors,
     clock,
@@ -90,6 +106,7 @@ export async function buildStore(
     isShared: false,
     stations,
     history,
+    receivedAcks,
     pushes,
     reports: openReports({ database, stations, rings, pushes }),
     stamps: serverTime,

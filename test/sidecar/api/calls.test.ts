@@ -129,6 +129,7 @@ describe('The API calls', () => {
     [{ since: '0' }, 'since'],
     [{ wantHistory: 1 }, 'wantHistory'],
     [{ avatarImage: 5 }, 'avatarImage'],
+    [{ wantAcks: 'yes' }, 'wantAcks'],
     [{ blocked: 'N1CALL' }, 'blocked'],
     [{ blocked: new Array(51).fill('N1CALL') }, 'blocked'],
     [{ blocked: ['N1CALL', 'N1 CALL'] }, 'blocked[1]'],

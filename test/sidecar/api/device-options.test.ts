@@ -45,6 +45,24 @@ describe('The API with options of a phone', () => {
     expect(body.messages.map(({ text }) => text)).to.deep.equal(['spam', 'hello'])
   })
 
+  // Shows: sidecar C17.4.
+  it('a phone that wants acks gets them in syncs and with its history', async () => {
+    await register({ deviceId: 'one', wantAcks: true })
+    await register({ pushToken: 'another' })
+    const cursor = (await sync(0, 'one')).body.serverTime
+    await api.store.receivedAcks.append([{ from: 'W1AW', to: 'N0CALL-7', seqId: '12', kind: 'rej' }])
+    const history = { deviceId: 'one', wantAcks: true, wantHistory: true, since: cursor }
+    const answers = [await sync(cursor, 'one'), await register(history)]
+    for (const { body } of answers) {
+      expect(body.acks).to.deep.equal([{ from: 'W1AW', seqId: '12', kind: 'rej', time: body.serverTime }])
+      expect(body.messages).to.deep.equal([])
+    }
+    expect((await sync(answers[0]?.body.serverTime ?? 0, 'one')).body.acks).to.deep.equal([])
+    expect((await sync(0)).body.acks).to.equal(undefined)
+    expect((await register({ deviceId: 'one', wantAcks: true })).body.acks).to.equal(undefined)
+    expect((await register({ ...history, wantAcks: false })).body.acks).to.equal(undefined)
+  })
+
   it('a sync lists no avatars of senders that the phone blocked', async () => {
     const hash = 'icon:dog'
     for (const callsign of ['N1CALL', 'N2CALL'])

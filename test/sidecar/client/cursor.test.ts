@@ -3,7 +3,7 @@ import type { AnswerDetails, ClientState } from '../../../sidecar/client/app-sto
 import { createCursor } from '../../../sidecar/client/cursor.ts'
 import type { MessageRecord } from '../../../sidecar/client/wire/bodies.ts'
 
-const COMPLETE: AnswerDetails = { isTruncated: false }
+const COMPLETE: AnswerDetails = { isTruncated: false, acks: [] }
 const message = (time: number) => ({ time }) as MessageRecord
 
 describe('The cursor of the client', () => {
@@ -46,11 +46,12 @@ describe('The cursor of the client', () => {
     ])
   })
 
-  // Shows: sidecar C4.31.
-  it('reports to the app that the server no longer had all messages', async () => {
+  // Shows: sidecar C4.31, C17.4.
+  it('tells the app whether the server no longer had all messages, and which acks arrived', async () => {
+    const ack = { from: 'W1AW', seqId: '1', kind: 'ack' as const, time: 2 }
     const cursor = cursorOf({ cursor: 1 })
-    await cursor.take(async () => ({ serverTime: 3, messages: [message(3)], truncated: true }))
-    expect(saves).to.deep.equal([[{ cursor: 3 }, [message(3)], { isTruncated: true }]])
+    await cursor.take(async () => ({ serverTime: 3, messages: [message(3)], truncated: true, acks: [ack] }))
+    expect(saves).to.deep.equal([[{ cursor: 3 }, [message(3)], { isTruncated: true, acks: [ack] }]])
   })
 
   // Shows: sidecar C16.10.

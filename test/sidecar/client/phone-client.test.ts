@@ -93,6 +93,15 @@ describe('The phone client', () => {
     expect(requested()).to.deep.equal(['register', 'register'])
   })
 
+  // Shows: sidecar C17.3, C17.4.
+  it('with wantAcks, the app gets the acks that the station received', async () => {
+    const client = await launched({ wantAcks: true })
+    await setup.api.store.receivedAcks.append([{ from: 'W1AW', to: 'N0CALL-7', seqId: '1', kind: 'ack' }])
+    await client.sync()
+    await client.sync()
+    expect(setup.app.acks.map(({ from, seqId, kind }) => [from, seqId, kind])).to.deep.equal([['W1AW', '1', 'ack']])
+  })
+
   // Shows: sidecar C17.3.
   it('the client sends its blocked senders with every register call, and on a change', async () => {
     const client = await launched({ blocked: ['W1AW'] })

@@ -1,5 +1,7 @@
 import { passcodeOf } from '../../../sidecar/aprs/passcode.ts'
 import {
+  type AckRecord,
+  type AnswerDetails,
   type AppStore,
   avatarsInMemory,
   ClientError,
@@ -20,6 +22,7 @@ export type Fate = 'arrives' | 'request_lost' | 'answer_lost'
 /** The app of one station: its storage over launches, and its network. */
 export class AppOfStation implements AppStore {
   readonly shown: MessageRecord[] = []
+  readonly acks: AckRecord[] = []
   readonly avatars = avatarsInMemory()
   readonly clock = new FakeClock()
   /** Path and body of every request. */
@@ -39,10 +42,11 @@ export class AppOfStation implements AppStore {
     return this.state
   }
 
-  async save(state: ClientState, messages: readonly MessageRecord[]): Promise<void> {
+  async save(state: ClientState, messages: readonly MessageRecord[], { acks }: AnswerDetails): Promise<void> {
     if (this.saves.shift() === false) throw new Error('The disk is full.')
     this.state = state
     this.shown.push(...messages)
+    this.acks.push(...acks)
   }
 
   /** A launch of the app; nothing is sent yet. */

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createAckSender } from '../../../sidecar/messages/ack-sender.ts'
+import { createAckSender } from '../../../sidecar/messages/acks/ack-sender.ts'
+import { NO_OPTIONS } from '../../../sidecar/messages/devices/device-options.ts'
 import { createReceiver } from '../../../sidecar/messages/receiver.ts'
 import type { History } from '../../../sidecar/messages/store.ts'
 import { type CounterName, createMetrics } from '../../../sidecar/metrics.ts'
@@ -35,6 +36,7 @@ describe('The receiver', () => {
     const receive = createReceiver({
       stations: store.stations,
       history: { append: append ? append(stored) : stored },
+      receivedAcks: store.receivedAcks,
       isBlocked: (sender) => sender === 'PEST-1',
       acks: createAckSender({
         send: (line) => upstream.verified && sent.push(line) > 0,
@@ -58,6 +60,29 @@ describe('The receiver', () => {
     expect(furtherMessages).to.deep.equal([])
     expect(sent).to.deep.equal(['B>APRS,TCPIP*::A        :ack12'])
     expect(counts('messages_stored', 'acks_sent')).to.deep.equal([1, 1])
+  })
+
+  // Shows: sidecar C17.4, C17.5.
+  it('stores acks and rejections for a station with a device that wants them', async () => {
+    const { receive, store, history, counts, sent } = await setUp()
+    await store.stations.register({ ...B, options: { ...NO_OPTIONS, wantAcks: true } })
+    await receive([packet(':B        :ack12'), packet(':B        :rej7}8'), packet(':C        :ack12')])
+    await receive([packet(':B        :ack12'), packet(':B        :ack1', 'PEST-1'), packet(':B        :?APRSD')])
+    const { acks = [], messages } = await newer(store, 'B')
+    expect(acks.map(({ from, seqId, kind }) => [from, seqId, kind])).to.deep.equal([
+      ['A', '12', 'ack'],
+      ['A', '7}8', 'rej'],
+    ])
+    expect([messages, await history('C'), sent]).to.deep.equal([[], [], []])
+    expect(counts('acks_received', 'messages_not_for_operator', 'messages_blocked')).to.deep.equal([2, 2, 1])
+  })
+
+  it('counts acks that could not be stored', async () => {
+    const { receive, store, counts } = await setUp()
+    await store.stations.register({ ...B, options: { ...NO_OPTIONS, wantAcks: true } })
+    await store.close()
+    await receive([packet(':B        :ack12')])
+    expect(counts('acks_received', 'acks_lost')).to.deep.equal([0, 1])
   })
 
   // Shows: sidecar C13.5.

@@ -24,7 +24,7 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
     async since(key, device, since, from = since) {
       const reading = await reader.read(key, device, from)
       if (!reading.station) return undefined
-      const { options, registeredAt, newest, newestDropped } = reading.station
+      const { options, registeredAt, newest, newestDropped, acks } = reading.station
       const isShareable = !hasOptions(options)
       const messages = isShareable
         ? reading.station.messages
@@ -32,7 +32,8 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
       const withoutMessages = cursors.timeIn(reading, since)
       const { lineage } = reading
       const answerStamp = newest > since ? newest : withoutMessages
-      return { messages, isShareable, registeredAt, newest, newestDropped, lineage, answerStamp }
+      const read = { messages, isShareable, registeredAt, newest, newestDropped, lineage, answerStamp }
+      return acks ? { ...read, acks } : read
     },
     perStation,
   }

@@ -1,3 +1,4 @@
+import type { StoredAck } from '../../../messages/acks/received-acks.ts'
 import { type DeviceOptions, NO_OPTIONS } from '../../../messages/devices/device-options.ts'
 import { deviceKey } from '../../../messages/station.ts'
 import type { DeviceId, StationKey, StoredMessage } from '../../../messages/store.ts'
@@ -14,7 +15,8 @@ const WAITING_READS = 10_000
 
 const READ = `
   SELECT last, station_registered_at AS "registeredAt", keys, registered_at AS "since", cursors,
-    options, newest, newest_dropped AS "newestDropped", messages
+    options, newest, newest_dropped AS "newestDropped", messages,
+    newest_ack AS "newestAck", acks
   FROM read_newer($1, $2, $3) ORDER BY i`
 
 interface ReadRequest {
@@ -37,6 +39,9 @@ interface Row {
   readonly newest: number | null
   readonly newestDropped: number | null
   readonly messages: Buffer | null
+  readonly newestAck: number | null
+  /** JSON of an array of {@link StoredAck}. */
+  readonly acks: string | null
 }
 
 /** The registration and cursor of a device. */
@@ -54,10 +59,12 @@ export interface Reading {
   readonly devices: readonly DeviceReading[]
   /** The options of the device of the request. */
   readonly options: DeviceOptions
-  /** Stamp of the station's newest message; 0 if it has none. */
+  /** Stamp of the station's newest message, or of its newest ack if a device of the request wants acks; 0 if none. */
   readonly newest: number
   /** Stamp of the newest message that the ring has dropped; 0 if there is none. */
   readonly newestDropped: number
+  /** Acks newer than the cursor of the request, oldest first; undefined unless the device wants acks. */
+  readonly acks: readonly StoredAck[] | undefined
   /** Messages newer than the cursor of the request, oldest first. */
   readonly messages: readonly StoredMessage[]
 }
@@ -116,9 +123,9 @@ export function openReader(database: Queries, timeline: () => number = () => 0):
     mostWaiting: WAITING_READS,
   })
   return {
-    async read(station, id, since) {
-      const device = id === undefined ? null : deviceKey(station, id)
-      const { row, lineage } = await batches.add({ station, device, since })
+    async read(key, id, since) {
+      const device = id === undefined ? null : deviceKey(key, id)
+      const { row, lineage } = await batches.add({ station: key, device, since })
       const { last, registeredAt, keys, cursors, messages } = row
       const devices = keys?.map((key, index) => ({
         key,
@@ -126,10 +133,13 @@ export function openReader(database: Queries, timeline: () => number = () => 0):
         newestCursor: cursors[index] ?? 0,
       }))
       if (!devices || registeredAt === null) return { last, station: undefined, lineage }
-      const unpacked = messages ? unpackMessages(station, messages) : []
-      const [newest, newestDropped] = [row.newest ?? 0, row.newestDropped ?? 0]
+      const unpacked = messages ? unpackMessages(key, messages) : []
+      const newest = Math.max(row.newest ?? 0, row.newestAck ?? 0)
+      const newestDropped = row.newestDropped ?? 0
       const options: DeviceOptions = row.options === null ? NO_OPTIONS : JSON.parse(row.options)
-      return { last, station: { registeredAt, devices, options, newest, newestDropped, messages: unpacked }, lineage }
+      const acks: Reading['acks'] = options.wantAcks ? JSON.parse(row.acks ?? '[]') : undefined
+      const station = { registeredAt, devices, options, newest, newestDropped, acks, messages: unpacked }
+      return { last, station, lineage }
     },
   }
 }

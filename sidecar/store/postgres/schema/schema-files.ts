@@ -1,3 +1,4 @@
+import { MAX_RECEIVED_ACKS } from '../../../messages/acks/received-acks.ts'
 import { LEASE_MS } from '../../../messages/leases.ts'
 import { UNPROVEN_MS } from '../../../messages/station.ts'
 import { MAX_DEVICES } from '../../../messages/store.ts'
@@ -11,7 +12,7 @@ export const CHANNEL = SCHEMA
 export const NEVER = Number.MAX_SAFE_INTEGER
 
 /** The named literals of the SQL files that are also constants of the sidecar. */
-export const LITERALS = { CHANNEL, LEASE_MS, MAX_DEVICES, NEVER, UNPROVEN_MS } as const
+export const LITERALS = { CHANNEL, LEASE_MS, MAX_DEVICES, MAX_RECEIVED_ACKS, NEVER, UNPROVEN_MS } as const
 
 /** The files in `tables/`, in the order in which they are executed. */
 const TABLES = [
@@ -25,6 +26,7 @@ const TABLES = [
   'station-change',
   'new-station',
   'push-due',
+  'ack',
   'ack-sent',
   'instance',
   'lease',
@@ -55,6 +57,7 @@ const FUNCTIONS = [
   'instances/leave',
   'instances/hold-leases',
   'messages/is-blocked',
+  'messages/append-acks',
   'messages/claim-acks',
   'messages/make-rings',
   'messages/append',

@@ -1,5 +1,6 @@
 import { StoreError } from '../../../errors.ts'
 import type {
+  AckContents,
   ContentCounts,
   Contents,
   DeviceContents,
@@ -35,14 +36,18 @@ const STATIONS = `
 
 const DEVICES = `
   SELECT station, id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
-    blocked, registered_at AS registeredAt, last_seen_at AS lastSeenAt, pushed_through AS pushedThrough,
-    newest_cursor AS newestCursor, first_token AS firstToken, last_push_at AS lastPushAt,
+    blocked, want_acks AS wantAcks, registered_at AS registeredAt, last_seen_at AS lastSeenAt,
+    pushed_through AS pushedThrough, newest_cursor AS newestCursor, first_token AS firstToken, last_push_at AS lastPushAt,
     last_push_outcome AS lastPushOutcome, last_push_reason AS lastPushReason
   FROM device WHERE station IN (SELECT value FROM json_each(?)) ORDER BY station, id`
 
 const MESSAGES = `
   SELECT station, time AS stamp, source, seq_id AS seqId, text, received_at AS receivedAt, acked_at AS ackedAt
   FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time`
+
+const ACKS = `
+  SELECT station AS "to", time AS stamp, source AS "from", seq_id AS seqId, kind, received_at AS receivedAt FROM ack
+  WHERE station IN (SELECT value FROM json_each(?)) ORDER BY time`
 
 const DROPPED = `
   SELECT station, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
@@ -152,6 +157,7 @@ async function* stationsOf(
     const devices = new Map<StationKey, DeviceContents[]>(keys.map((key) => [key, []]))
     for (const row of await all<DeviceRow>(DEVICES, JSON.stringify(keys)))
       devices.get(row.station)?.push(contentsOf(row))
+    const acks = await all<AckContents>(ACKS, JSON.stringify(keys))
     const times = JSON.stringify(keys.flatMap((key) => ringsInFile.newer(key, 0)))
     const messages = await all<RingMessage & { readonly station: StationKey }>(MESSAGES, times)
     const rings = new Map<StationKey, RingMessage[]>(keys.map((key) => [key, []]))
@@ -162,6 +168,7 @@ async function* stationsOf(
         devices: devices.get(row.key) ?? [],
         newestDropped: ringsInFile.newestDropped(row.key),
         messages: rings.get(row.key) ?? [],
+        acks: acks.filter(({ to }) => to === row.key),
       }))
     last = rows.length === PAGE_STATIONS ? rows.at(-1)?.key : undefined
   }

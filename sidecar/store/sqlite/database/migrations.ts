@@ -6,10 +6,10 @@ import type { Connection } from './connection.ts'
 const APPLICATION_ID = 0x6d637363
 
 /** The version of the schema that the files in `tables/` create. Older versions were never published. */
-export const BASELINE = 11
+export const BASELINE = 12
 
 /**
- * The upgrade steps after {@link BASELINE}: the first upgrades version 11 to version 12, and so on. Never change a
+ * The upgrade steps after {@link BASELINE}: the first upgrades version 12 to version 13, and so on. Never change a
  * published step.
  */
 const STEPS: readonly string[] = []
@@ -17,7 +17,7 @@ const STEPS: readonly string[] = []
 /** The newest version of the schema. */
 export const NEWEST = BASELINE + STEPS.length
 
-const TABLES = ['state', 'station', 'device', 'avatar', 'message']
+const TABLES = ['state', 'station', 'device', 'avatar', 'message', 'ack']
   .map((name) => readSql(new URL(`./tables/${name}.sql`, import.meta.url)))
   .join('')
 

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../../clock.ts'
 import { deviceKey, deviceOf, MAX_DEVICES, parseDeviceKey, remembersCursor } from '../../../messages/station.ts'
 import type { Cursors, Device, DeviceId, StationKey, Stations } from '../../../messages/store.ts'
+import type { AckTable } from '../acks/received-acks.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 import type { RingIndex } from './ring-index.ts'
@@ -21,6 +22,7 @@ interface CursorsParts {
   readonly database: Database
   readonly stations: Pick<Stations, 'get' | 'size'>
   readonly rings: Pick<RingIndex, 'newest'>
+  readonly acks: Pick<AckTable, 'newest'>
   readonly stamps: Pick<StampSequence, 'newest' | 'issue'>
   readonly clock: Clock
 }
@@ -60,7 +62,7 @@ class SqliteCursors implements StoredCursors {
   }
 
   readonly stampFor: Cursors['stampFor'] = async (station, deviceId, since, lastMessage) => {
-    const { stations, rings, stamps } = this.#parts
+    const { stations, stamps } = this.#parts
     const { devices = [] } = stations.get(station) ?? {}
     const sent = since !== undefined && since <= stamps.newest ? Math.floor(since) : undefined
     const callers = deviceId === undefined ? devices : devices.filter(({ id }) => id === deviceId)
@@ -70,7 +72,7 @@ class SqliteCursors implements StoredCursors {
     const cursor = callers.length > 0 ? Math.min(...cursors) : 0
     // The ring index includes messages of the transaction in progress as soon as they have stamps. A message that is
     // not in the index yet will get a stamp above the one issued here.
-    const isBehind = () => rings.newest(station) > cursor
+    const isBehind = () => this.#newestFor(station, callers) > cursor
     if (isBehind()) return cursor
     // If no stamp can be issued, as while the disk refuses writes, the phone's own cursor is equally safe.
     const stamp = await stamps.issue().catch(() => cursor)
@@ -89,17 +91,23 @@ class SqliteCursors implements StoredCursors {
     return Math.max(registeredAt, sent ?? 0)
   }
 
+  /** Returns the stamp of the station's newest message, or of its newest ack if one of `devices` wants acks. */
+  #newestFor(key: StationKey, devices: readonly Device[]): number {
+    const { rings, acks } = this.#parts
+    return Math.max(rings.newest(key), devices.some(({ options }) => options.wantAcks) ? acks.newest(key) : 0)
+  }
+
   /** Notes the cursor that a device sent. */
   #note(key: StationKey, device: Device, cursor: number): void {
     if (!remembersCursor(device.id)) return
-    const { stations, rings } = this.#parts
+    const { stations } = this.#parts
     const former = this.#cursorOf(key, device)
     if (cursor <= former) return
     const name = deviceKey(key, device.id)
     this.#newest.set(name, cursor)
     if (this.#newest.size > MAX_DEVICES * stations.size) this.#forgetRemovedDevices()
     // If no message was stored between the two cursors, the older one in the file has the same effect.
-    if (rings.newest(key) > former) this.#planWrite(name)
+    if (this.#newestFor(key, [device]) > former) this.#planWrite(name)
   }
 
   #forgetRemovedDevices(): void {

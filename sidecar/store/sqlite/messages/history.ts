@@ -13,8 +13,9 @@ import type {
   StoredMessage,
 } from '../../../messages/store.ts'
 import { readSql } from '../../read-sql.ts'
+import type { AckClaims } from '../acks/ack-claims.ts'
+import type { AckTable } from '../acks/received-acks.ts'
 import { type Database, eachInTurn, type Transaction, type Write } from '../database/database.ts'
-import type { AckClaims } from './acks.ts'
 import type { Duplicates } from './duplicates.ts'
 import type { RingIndex } from './ring-index.ts'
 import type { StampSequence } from './server-time.ts'
@@ -40,6 +41,7 @@ interface HistoryOptions {
   readonly stations: Pick<StationTable, 'get' | 'registeredAt'>
   readonly duplicates: Duplicates
   readonly acks: AckClaims
+  readonly receivedAcks: Pick<AckTable, 'newest' | 'newer'>
   readonly cursors: Cursors
   readonly clock: Clock
   readonly log: Log
@@ -120,21 +122,28 @@ class SqliteHistory implements History {
   }
 
   readonly since: History['since'] = async (station, device, since, from = since) => {
-    const { stations, rings, cursors } = this.#options
-    // Reads run between transactions, so every message in the ring index is in the file.
+    const { stations, rings, receivedAcks, cursors } = this.#options
+    // Reads run between transactions, so every message in the ring index is in the file, and so is every ack.
     const ring = await this.#database.read(async (queries) => {
       const registered = stations.get(station)
       const { options } = deviceOf(registered, device) ?? {}
       if (!registered || !options) return undefined
       const { registeredAt } = registered
       const isShareable = !hasOptions(options)
-      const newest = rings.newest(station)
-      const newestDropped = rings.newestDropped(station)
+      const newest = Math.max(rings.newest(station), options.wantAcks ? receivedAcks.newest(station) : 0)
+      const acks = options.wantAcks ? await receivedAcks.newer(queries, station, since) : undefined
+      const read = {
+        isShareable,
+        registeredAt,
+        newest,
+        newestDropped: rings.newestDropped(station),
+        ...(acks && { acks }),
+      }
       const times = rings.newer(station, from)
-      if (times.length === 0) return { messages: [], isShareable, registeredAt, newest, newestDropped }
+      if (times.length === 0) return { messages: [], ...read }
       const [row] = await queries.all<{ messages: string }>(MESSAGES, JSON.stringify(times))
       const messages = parseMessages(station, row?.messages ?? '[]').filter((message) => takes(options, message))
-      return { messages, isShareable, registeredAt, newest, newestDropped }
+      return { messages, ...read }
     })
     if (!ring) return undefined
     const lastMessage = ring.newest > since ? ring.newest : undefined

@@ -1,4 +1,3 @@
-import { NO_OPTIONS } from '../../../messages/devices/device-options.ts'
 import { type SeenStation, type StationRecord, stationFrom } from '../../../messages/station-record.ts'
 import type { Device } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
@@ -6,6 +5,7 @@ import type { Queries } from '../database/connection.ts'
 const LOAD = `
   SELECT key, station.registered_at AS stationSince, icon, hash, updated_at AS updatedAt,
     id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages, blocked,
+    want_acks AS wantAcks,
     device.registered_at AS registeredAt, last_seen_at AS lastSeenAt
   FROM station JOIN device ON device.station = key LEFT JOIN avatar ON avatar.station = key
   ORDER BY key, device.registered_at`
@@ -15,6 +15,7 @@ export interface DeviceColumns {
   readonly tokenDead: number
   readonly ackMessages: number
   readonly blocked: string
+  readonly wantAcks: number
 }
 
 interface StationRow
@@ -25,12 +26,12 @@ interface StationRow
 }
 
 /** Converts the row of a device. */
-export function deviceFrom<Row extends DeviceColumns>({ tokenDead, ackMessages, blocked, ...device }: Row) {
+export function deviceFrom<Row extends DeviceColumns>({ tokenDead, ackMessages, blocked, wantAcks, ...device }: Row) {
   return {
     ...device,
     tokenDead: tokenDead === 1,
     ackMessages: ackMessages === 1,
-    options: blocked === '' ? NO_OPTIONS : { blocked: blocked.split(' ') },
+    options: { blocked: blocked === '' ? [] : blocked.split(' '), wantAcks: wantAcks === 1 },
   }
 }
 

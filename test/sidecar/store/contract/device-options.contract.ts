@@ -1,7 +1,9 @@
 import { expect } from 'chai'
+import type { ReceivedAck } from '../../../../sidecar/messages/acks/received-acks.ts'
 import { blockedList } from '../../../../sidecar/messages/devices/blocked-senders.ts'
+import { NO_OPTIONS } from '../../../../sidecar/messages/devices/device-options.ts'
 import type { Registration, Store } from '../../../../sidecar/messages/store.ts'
-import { append, message, newer, registration, texts } from '../sqlite/temporary-stores.ts'
+import { append, message, newer, registration, SETTINGS, texts } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
 const KEY = 'N0CALL'
@@ -16,7 +18,9 @@ export function deviceOptionsContract(stores: ContractStores): void {
 
   const register = (deviceId: string, changes: Partial<Registration> = {}) =>
     store.stations.register(registration(KEY, { deviceId, pushToken: `token-of-${deviceId}`, ...changes }))
-  const blocking = (...entries: readonly string[]) => ({ options: { blocked: blockedList(entries) } })
+  const blocking = (...entries: readonly string[]) => ({
+    options: { ...NO_OPTIONS, blocked: blockedList(entries) },
+  })
   const seen = async (device: string, since = 0) => texts((await newer(store, KEY, since, device)).messages)
   const from = (sender: string, text = `of ${sender}`) => message(text, { from: sender })
   /** The devices that are notified now, with the number and the newest of their messages. */
@@ -99,5 +103,87 @@ export function deviceOptionsContract(stores: ContractStores): void {
     expect(await isAcked('W1AW', 'b')).to.equal(false)
     await register('two', { ackMessages: true })
     expect(await isAcked('W1AW', 'c')).to.equal(true)
+  })
+
+  describe('that want acks', () => {
+    const WANTING = { options: { ...NO_OPTIONS, wantAcks: true } }
+    const ackOf = (seqId: string, changes: Partial<ReceivedAck> = {}): ReceivedAck => ({
+      ...{ from: 'W1AW', to: KEY, seqId, kind: 'ack' },
+      ...changes,
+    })
+    const receive = (...acks: readonly ReceivedAck[]) => store.receivedAcks.append(acks)
+    const acksOf = async (device: string, since = 0) => (await newer(store, KEY, since, device)).acks
+    const numbers = async (device: string, since = 0) =>
+      (await acksOf(device, since))?.map(({ kind, seqId }) => `${kind} ${seqId}`)
+
+    // Shows: sidecar C17.4.
+    it('a device that wants acks gets each once, in one order with messages', async () => {
+      await register('one', WANTING)
+      await register('two')
+      await append(store, 'before')
+      expect(await receive(ackOf('1'), ackOf('2', { kind: 'rej', from: 'K1ABC-9' }))).to.equal(2)
+      const first = await newer(store, KEY, 0, 'one')
+      expect(first.acks?.map(({ stamp: _, ...ack }) => ack)).to.deep.equal([
+        { from: 'W1AW', to: KEY, seqId: '1', kind: 'ack' },
+        { from: 'K1ABC-9', to: KEY, seqId: '2', kind: 'rej' },
+      ])
+      expect(first.answerStamp).to.equal(first.acks?.at(-1)?.stamp)
+      await append(store, 'after')
+      await receive(ackOf('3'))
+      const second = await newer(store, KEY, first.answerStamp, 'one')
+      expect([texts(second.messages), second.acks?.map(({ seqId }) => seqId)]).to.deep.equal([['after'], ['3']])
+      expect(second.acks?.[0]?.stamp).to.be.above(second.messages[0]?.stamp ?? 0)
+      expect(await numbers('one', second.answerStamp)).to.deep.equal([])
+      expect(await acksOf('two')).to.equal(undefined)
+    })
+
+    // Shows: sidecar C17.4.
+    it('a heartbeat does not move the cursor of a device past an ack that it wants', async () => {
+      await register('one', WANTING)
+      await register('two')
+      const cursor = (await newer(store, KEY, 0, 'one')).answerStamp
+      await receive(ackOf('1'))
+      expect(await store.cursors.stampFor(KEY, 'one', cursor)).to.equal(cursor)
+      const [ack] = (await acksOf('one')) ?? []
+      expect(await store.cursors.stampFor(KEY, 'two', cursor)).to.be.at.least(ack?.stamp ?? 0)
+    })
+
+    it('stores a repeated ack once, and again after 2 hours', async () => {
+      await register('one', WANTING)
+      expect(await receive(ackOf('1'), ackOf('1'))).to.equal(1)
+      const counts = await Promise.all([receive(ackOf('1}2')), receive(ackOf('2')), receive(ackOf('2'))])
+      expect(counts).to.have.members([0, 1, 0])
+      expect(await receive(ackOf('1', { from: 'K1ABC' }), ackOf('1', { kind: 'rej' }))).to.equal(2)
+      await stores.shift(SETTINGS.history.duplicateMinutes * 60_000)
+      expect(await receive(ackOf('1'))).to.equal(1)
+      expect(await numbers('one')).to.deep.equal(['ack 1', 'ack 2', 'ack 1', 'rej 1', 'ack 1'])
+    })
+
+    // Shows: sidecar C17.5.
+    it('keeps the newest 50 acks of a station over a restart, until the station is removed', async () => {
+      await register('one', WANTING)
+      await store.stations.register(registration('W1AW', WANTING))
+      await receive(ackOf('other', { to: 'W1AW' }))
+      const sent = Array.from({ length: 60 }, (_, index) => `${index}`)
+      for (const slice of [sent.slice(0, 20), sent.slice(20)]) await receive(...slice.map((seqId) => ackOf(seqId)))
+      await store.close()
+      store = await stores.open()
+      expect(await numbers('one')).to.deep.equal(sent.slice(10).map((seqId) => `ack ${seqId}`))
+      expect((await newer(store, 'W1AW')).acks).to.have.length(1)
+      await store.stations.remove(KEY)
+      await register('one', WANTING)
+      expect(await numbers('one')).to.deep.equal([])
+    })
+
+    // Shows: sidecar C17.5.
+    it('stores no ack for a station without a device that wants it, and pushes none', async () => {
+      await register('two')
+      expect(await receive(ackOf('1'), ackOf('1', { to: 'K9NONE' }))).to.equal(0)
+      await register('one', WANTING)
+      expect(await receive(ackOf('1'))).to.equal(1)
+      expect(await notified()).to.deep.equal({})
+      await register('one')
+      expect(await acksOf('one')).to.equal(undefined)
+    })
   })
 }

@@ -17,6 +17,7 @@ BEGIN
     UPDATE clock SET station_count = station_count - 1;
     DELETE FROM ring WHERE station = its_key;
     DELETE FROM dropped WHERE station = its_key;
+    DELETE FROM ack WHERE station = its_key;
     DELETE FROM avatar WHERE station = its_key;
   END IF;
   PERFORM note_change(its_key, stamp);

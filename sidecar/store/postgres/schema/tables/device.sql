@@ -9,6 +9,8 @@ CREATE TABLE device (
   ack_messages boolean NOT NULL,
   -- Callsigns of senders whose messages the device does not get, separated by blanks.
   blocked text NOT NULL DEFAULT '',
+  -- Whether the device gets the acks that the station receives.
+  want_acks boolean NOT NULL DEFAULT false,
   registered_at bigint NOT NULL,
   last_seen_at bigint NOT NULL,
   -- The device was notified of messages up to this stamp, or the sidecar gave up on them.

@@ -8,6 +8,8 @@ CREATE TABLE device (
   ack_messages INTEGER NOT NULL CHECK (ack_messages IN (0, 1)),
   -- Callsigns of senders whose messages the device does not get, separated by blanks.
   blocked TEXT NOT NULL DEFAULT '',
+  -- Whether the device gets the acks that the station receives.
+  want_acks INTEGER NOT NULL DEFAULT 0 CHECK (want_acks IN (0, 1)),
   registered_at INTEGER NOT NULL,
   last_seen_at INTEGER NOT NULL,
   -- The device was notified of messages up to this stamp, or the sidecar gave up on them.

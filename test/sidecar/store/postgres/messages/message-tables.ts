@@ -13,9 +13,21 @@ export const APPENDS = {
 /** Registers stations, as the registry does. */
 export async function registerIn(database: Postgres, ...keys: readonly string[]): Promise<void> {
   for (const key of keys) {
-    const values = [[key], [''], ['android'], [`token-of-${key}`], [true], [''], [null], [null], [null], ['192.0.2.1']]
+    const values = [
+      [key],
+      [''],
+      ['android'],
+      [`token-of-${key}`],
+      [true],
+      [''],
+      [false],
+      [null],
+      [null],
+      [null],
+      ['192.0.2.1'],
+    ]
     await database.query(
-      'SELECT FROM register_stations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 100000, 100000, 0)',
+      'SELECT FROM register_stations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 100000, 100000, 0)',
       values,
     )
   }

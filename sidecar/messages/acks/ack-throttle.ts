@@ -1,4 +1,4 @@
-import { canonicalKey } from '../aprs/station.ts'
+import { canonicalKey } from '../../aprs/station.ts'
 
 /** The parts of a message that determine its ack. Messages with equal parts get identical acks. */
 export interface Acknowledgeable {

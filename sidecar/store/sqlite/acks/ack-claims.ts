@@ -1,6 +1,6 @@
 import type { Clock } from '../../../clock.ts'
 import type { AckSettings } from '../../../config/settings.ts'
-import { createAckThrottle } from '../../../messages/ack-throttle.ts'
+import { createAckThrottle } from '../../../messages/acks/ack-throttle.ts'
 import { wantsAcks } from '../../../messages/station.ts'
 import type { ReceivedMessage, Stations } from '../../../messages/store.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createAckThrottle } from '../../../sidecar/messages/ack-throttle.ts'
+import { createAckThrottle } from '../../../../sidecar/messages/acks/ack-throttle.ts'
 
 const LIMITS = { minIntervalMs: 31_000, maxPerSenderPerMinute: 10 }
 const message = (seqId: string, from = 'A', to = 'B') => ({ from, to, seqId })

@@ -1,5 +1,5 @@
-import { ackLine } from '../aprs/message.ts'
-import type { Metrics } from '../metrics.ts'
+import { ackLine } from '../../aprs/message.ts'
+import type { Metrics } from '../../metrics.ts'
 import type { Acknowledgeable } from './ack-throttle.ts'
 
 /** Acknowledges messages to their senders. */
