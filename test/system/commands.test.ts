@@ -87,7 +87,7 @@ describe('The commands of npm run', () => {
       expect([code, stderr]).to.deep.equal([0, ''])
       expect(stdout).to.match(/^Usage: /)
 
-      const [, option = 'help'] = /--(?!help|check)([a-z-]{3,})/.exec(stdout.replace(/ -- /, ' ')) ?? []
+      const [, option = 'help'] = /--(?!help|check)([a-z-]{4,})/.exec(stdout.replace(/ -- /, ' ')) ?? []
       const mistyped = await run(file, [`--${option[0]}${option.slice(2)}`])
       expectRefusal(mistyped, option)
       expect(mistyped.stderr).to.match(new RegExp(`^Unknown option '--\\S+'\\. Did you mean --${option}\\?\n`))

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
+/** The newer of the two versions that the package is tested with. */
+export const LATEST_VERSION = '1.1.55'
 /** The older of the two versions that the package is tested with. */
 export const OLDER_VERSION = '1.1.51'
 
@@ -27,7 +29,7 @@ export const INSTALL_LIMIT_MS = 300_000
  *
  * @returns the folder
  */
-export async function installMeshCentral(version = '1.1.55'): Promise<string> {
+export async function installMeshCentral(version: string = LATEST_VERSION): Promise<string> {
   const configured = process.env[version === OLDER_VERSION ? 'MESHCENTRAL_OLDER_FOLDER' : 'MESHCENTRAL_FOLDER']
   if (configured !== undefined && configured !== '') {
     await stat(join(configured, 'node_modules/meshcentral/meshcentral.js'))
@@ -35,6 +37,12 @@ export async function installMeshCentral(version = '1.1.55'): Promise<string> {
   }
   const folder = await mkdtemp(join(tmpdir(), 'meshcentral-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  await installInto(folder, version)
+  return folder
+}
+
+/** Installs MeshCentral and the packages that it would add at its start. Needs the registry. */
+export async function installInto(folder: string, version: string): Promise<void> {
   await writeFile(join(folder, 'package.json'), '{"name":"scratch","version":"1.0.0","private":true}')
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--save-exact', '--loglevel=error']
   await promisify(execFile)('npm', ['install', ...options, `meshcentral@${version}`, ...PACKAGES], {
@@ -44,7 +52,6 @@ export async function installMeshCentral(version = '1.1.55'): Promise<string> {
   })
   const manifest = createRequire(import.meta.url).resolve('sqlite3/package.json')
   await cp(join(dirname(manifest), SQLITE), join(folder, 'node_modules/sqlite3', SQLITE), { recursive: true })
-  return folder
 }
 
 /** Installs once before all files of a run. The processes of the files learn the folders by their environment. */
