@@ -10,13 +10,13 @@ const domainOf = (index: number, oidc: unknown) => ({ dns: `d${index}.example.co
 describe('the oidc object', () => {
   it('reads a configuration with only issuer and client, without warnings', () => {
     const { settings, problems, warnings } = readOne(MINIMAL)
-    expect([problems, warnings]).to.deep.equal([[], []])
+    expect({ problems, warnings }).to.deep.equal({ problems: [], warnings: [] })
     expect(settings).to.deep.include({ key: '', groups: null, logoutUrl: null, newAccounts: null })
   })
 
   it('ignores $schema, which editors add', () => {
     const { settings, problems, warnings } = readOne({ $schema: './oidc.json', ...MINIMAL })
-    expect([problems, warnings]).to.deep.equal([[], []])
+    expect({ problems, warnings }).to.deep.equal({ problems: [], warnings: [] })
     expect(settings).to.deep.equal(settingsOf(MINIMAL))
   })
 

@@ -165,10 +165,10 @@ describe('mesh-companion-check --live', () => {
 
     it('the live check passes if no file of the server sets a cookie', async () => {
       const { code, line, requests } = await askBehindCache(MARKUP)
-      expect([code, line]).to.deep.equal([
-        0,
-        `ok: ${question}: no cookie comes with the files of the login page (2 checked)`,
-      ])
+      expect({ code, line }).to.deep.equal({
+        code: 0,
+        line: `ok: ${question}: no cookie comes with the files of the login page (2 checked)`,
+      })
       expect(requests).to.deep.equal(['/sub/login', '/sub/styles/a.css?v=1', '/b.js'])
       expect((await askBehindCache('<p>', 'xid=1')).line).to.match(/^ok: .*: none on /)
     })
@@ -430,10 +430,10 @@ describe('mesh-companion-check --live', () => {
     // Shows: plugin 9.33.
     it('the live check passes if Keycloak redirects to the post-logout address', async () => {
       const [code, line] = await checkKeycloak('https://127.0.0.1:9/login')
-      expect([code, line]).to.deep.equal([
-        0,
-        'ok: post-logout address: registered: a sign-out returns to https://127.0.0.1:9/login',
-      ])
+      expect({ code, line }).to.deep.equal({
+        code: 0,
+        line: 'ok: post-logout address: registered: a sign-out returns to https://127.0.0.1:9/login',
+      })
     })
 
     // Shows: plugin 9.33.

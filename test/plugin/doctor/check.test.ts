@@ -107,7 +107,7 @@ describe('mesh-companion-check', () => {
         },
       }),
     )
-    expect([code, err]).to.deep.equal([1, ''])
+    expect({ code, err }).to.deep.equal({ code: 1, err: '' })
     expect(out.split('\n').map((line) => line.split('. ')[0])).to.deep.equal([
       'domain "" ("Lab"): 3 errors, no warnings',
       '  error: settings.cert: is missing',
@@ -187,7 +187,7 @@ describe('mesh-companion-check', () => {
   // Shows: plugin 9.34.
   it('--out writes the migrated configuration to a new file', () => {
     const { code, out, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'new.json')
-    expect([code, err]).to.deep.equal([0, ''])
+    expect({ code, err }).to.deep.equal({ code: 0, err: '' })
     expect(JSON.parse(written.get('new.json') ?? '')).to.deep.equal(server(FINE))
     expect(out).to.contain('oidc.clientid: is deprecated').and.contain('new.json: written')
   })
@@ -195,7 +195,7 @@ describe('mesh-companion-check', () => {
   // Shows: plugin 9.34.
   it('--out exits with 2 and leaves the file unchanged if it already exists', () => {
     const { code, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'there.json')
-    expect([code, written.get('there.json')]).to.deep.equal([2, 'as it was'])
+    expect({ code, content: written.get('there.json') }).to.deep.equal({ code: 2, content: 'as it was' })
     expect(err).to.equal('there.json: already exists and was not changed. Name a new file.\n')
   })
 
@@ -206,7 +206,7 @@ describe('mesh-companion-check', () => {
       [['--back', '--migrate', '--meshcentral'], '--back and --migrate print different configurations: choose one.'],
     ] as const) {
       const { code, err } = checkOidc(FINE, ...args)
-      expect([code, err.split('\n')[0]]).to.deep.equal([2, reason])
+      expect({ code, reason: err.split('\n')[0] }).to.deep.equal({ code: 2, reason })
     }
   })
 
@@ -247,7 +247,7 @@ describe('mesh-companion-check', () => {
 
   it('--back prints no configuration while the present one has errors', () => {
     const { code, out, err } = checkOidc({ ...FINE, groups: 5 }, '--meshcentral', '--back')
-    expect([code, out]).to.deep.equal([1, ''])
+    expect({ code, out }).to.deep.equal({ code: 1, out: '' })
     expect(err).to.contain('once the errors are corrected')
   })
 
@@ -271,7 +271,7 @@ describe('mesh-companion-check', () => {
   it('exits with 2 for a file without domains or strategies', () => {
     for (const text of ['[]', '{}', '{"domains":{}}', '{"domains":{"":{"authStrategies":{}}}}']) {
       const { code, out, err } = checkText(text, '--migrate')
-      expect([code, out], text).to.deep.equal([2, ''])
+      expect({ code, out }, text).to.deep.equal({ code: 2, out: '' })
       expect(err).to.match(/^( {2}error: (\$|domains): |No domain has authStrategies\.oidc)/)
     }
   })
@@ -330,10 +330,10 @@ describe('mesh-companion-check', () => {
       expect(explain({ required: 'Ops' }, '')).to.match(/warnings\n {2}a member of no group:\n/)
       for (const wrong of ['[', '[1]', '[""]']) {
         const { code, err } = checkOidc(FINE, '--explain-groups', wrong)
-        expect([code, err.split('\n')[0]]).to.deep.equal([
-          2,
-          '--explain-groups accepts A,B,C or a JSON array of texts.',
-        ])
+        expect({ code, reason: err.split('\n')[0] }).to.deep.equal({
+          code: 2,
+          reason: '--explain-groups accepts A,B,C or a JSON array of texts.',
+        })
       }
     })
 
@@ -389,7 +389,7 @@ describe('mesh-companion-check', () => {
         [[path()], /cannot be read \(EISDIR\)\.\n$/],
       ] as const) {
         const { status, stdout, stderr } = run(...args)
-        expect([status, stdout]).to.deep.equal([2, ''])
+        expect({ status, stdout }).to.deep.equal({ status: 2, stdout: '' })
         expect(stderr).to.match(reason)
       }
     })

@@ -11,7 +11,7 @@ describe('the client object in a whole login', () => {
   it('a login fails with a client_id or client_secret that the IdP does not know', async () => {
     const { signIn } = await start({ client: { client_secret: 'not-the-secret' } })
     const { failure, me } = await signIn()
-    expect([me.status, failure?.code]).to.deep.equal([401, 'token_request_failed'])
+    expect({ status: me.status, code: failure?.code }).to.deep.equal({ status: 401, code: 'token_request_failed' })
     const unknown = await start({ client: { client_id: 'unknown-at-the-idp' } })
     expect((await unknown.signIn()).page.status).to.be.above(399)
   })
@@ -53,7 +53,7 @@ describe('the client object in a whole login', () => {
       expect((await agreed.signIn()).me.status).to.equal(200)
       const refused = await start({ client, registered: { id_token_signed_response_alg: otherAlg } })
       const { me, failure } = await refused.signIn()
-      expect([me.status, failure?.code]).to.deep.equal([401, 'id_token_invalid'])
+      expect({ status: me.status, code: failure?.code }).to.deep.equal({ status: 401, code: 'id_token_invalid' })
     })
   }
 

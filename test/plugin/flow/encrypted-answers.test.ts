@@ -175,7 +175,7 @@ describe('a protected UserInfo response', () => {
       const { idp, signIn } = await alike(agreed, {})
       idp.faults.set('userinfo', jwt(await toClient(JSON.stringify({ sub, name: 'Alice in Cipher' }))))
       const { me, failure } = await signIn()
-      expect([me.name, failure?.code]).to.deep.equal([name, code])
+      expect({ name: me.name, code: failure?.code }).to.deep.equal({ name, code })
     }
   })
 
@@ -196,7 +196,8 @@ describe('a protected UserInfo response', () => {
         const { idp, signIn } = await alike({ userinfo_signed_response_alg: alg, ...(encrypted ? ENCRYPTED : {}) })
         idp.faults.set('userinfo', jwt(encrypted ? await toClient(body) : body))
         const { me, failure } = await signIn()
-        expect([me.status, failure?.code], `${alg} ${encrypted}`).to.deep.equal([401, 'userinfo_failed'])
+        expect(me.status, `${alg} ${encrypted}`).to.equal(401)
+        expect(failure?.code, `${alg} ${encrypted}`).to.equal('userinfo_failed')
       }
     }
   })
@@ -229,7 +230,7 @@ describe('an ID token signed with the client secret', () => {
         return new CompactSign(encode(partsOf(genuine)[1])).setProtectedHeader({ alg }).sign(encode(key))
       })
       const { me, failure } = await signIn()
-      expect([me.status, failure?.code], alg).to.deep.equal([401, 'id_token_invalid'])
+      expect({ status: me.status, code: failure?.code }, alg).to.deep.equal({ status: 401, code: 'id_token_invalid' })
     }
   })
 
@@ -240,6 +241,7 @@ describe('an ID token signed with the client secret', () => {
     expect(me.status).to.equal(200)
     idp.faults.set('userinfo', { kind: 'rewrite', body: (genuine) => `${String(genuine).slice(0, -4)}AAAA` })
     const refused = await signIn('alice', person)
-    expect([refused.me.status, refused.failure?.code]).to.deep.equal([401, 'userinfo_failed'])
+    expect(refused.me.status).to.equal(401)
+    expect(refused.failure?.code).to.equal('userinfo_failed')
   })
 })

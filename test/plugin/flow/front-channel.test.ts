@@ -28,7 +28,7 @@ describe('an ID token delivered by the browser', () => {
       })
       const { page, me, failure } = await signIn()
       expect(page.url).to.match(/failure=login_failed$/)
-      expect([me.status, failure?.code]).to.deep.equal([401, 'id_token_invalid'])
+      expect({ status: me.status, code: failure?.code }).to.deep.equal({ status: 401, code: 'id_token_invalid' })
       expect(failure?.reason).to.match(reason)
     })
   }

@@ -49,7 +49,8 @@ describe('a front-channel logout', () => {
     const { setup, iss, signedInNow, revoked } = await startWithThree()
     const countBefore = revoked()
     expect((await requestLogout(setup, new URLSearchParams({ iss, sid: 'made up' }))).status).to.equal(200)
-    expect([revoked() - countBefore, await signedInNow()]).to.deep.equal([0, [true, true, true]])
+    expect(revoked() - countBefore).to.equal(0)
+    expect(await signedInNow()).to.deep.equal([true, true, true])
     expect(setup.authLog.map(({ event }) => event)).to.not.include('frontchannel-logout')
   })
 
@@ -86,7 +87,8 @@ describe('a front-channel logout', () => {
     const { setup, sid, iss, signedInNow } = await startWithThree()
     for (const method of ['POST', 'HEAD', 'PUT']) {
       const answer = await requestLogout(setup, new URLSearchParams({ iss, sid }), method)
-      expect([answer.status, answer.headers.get('allow')], method).to.deep.equal([405, 'GET'])
+      expect(answer.status, method).to.equal(405)
+      expect(answer.headers.get('allow'), method).to.equal('GET')
     }
     expect(await signedInNow()).to.deep.equal([true, true, true])
   })

@@ -93,7 +93,8 @@ describe('a page behind requiresAuth', () => {
   it('a visitor of a protected page signs in and returns to it with an account', async () => {
     const browser = browse()
     const { status, headers } = await browser.step(`${url}devices?tab=files&x=1`)
-    expect([status, headers.location]).to.deep.equal([302, '/auth-oidc?return=%2Fdevices%3Ftab%3Dfiles%26x%3D1'])
+    expect(status).to.equal(302)
+    expect(headers.location).to.equal('/auth-oidc?return=%2Fdevices%3Ftab%3Dfiles%26x%3D1')
     expect(headers['cache-control']).to.equal('no-store')
     expect(served).to.equal(0)
     const page = await browser.signIn(await browser.get(`${url}devices?tab=files&x=1`), 'alice', 'alice-demo')
@@ -108,7 +109,7 @@ describe('a page behind requiresAuth', () => {
     const requests = [SCRIPT, { headers: { accept: 'image/avif,*/*' } }, { form: [] }]
     for (const request of requests) {
       const { status, body } = await browser.step(`${url}devices`, request)
-      expect([status, body]).to.deep.equal([401, 'Sign in first.'])
+      expect({ status, body }).to.deep.equal({ status: 401, body: 'Sign in first.' })
     }
     expect(served).to.equal(0)
   })
@@ -116,7 +117,8 @@ describe('a page behind requiresAuth', () => {
   // Shows: plugin 9.47.
   it('a login drops the return address if it is too long for a proxy', async () => {
     const { status, headers } = await browse().step(`${url}devices?${'x'.repeat(7_000)}`)
-    expect([status, headers.location]).to.deep.equal([302, '/auth-oidc'])
+    expect(status).to.equal(302)
+    expect(headers.location).to.equal('/auth-oidc')
   })
 
   // Shows: plugin 9.47.
@@ -130,12 +132,12 @@ describe('a page behind requiresAuth', () => {
     changed = (account) => account
     const [cookie] = browser.cookies.matching(new URL(url)).filter(({ name }) => name === 'connect.sid')
     for (const [host, answer] of [
-      ['localhost', [302, '/login']],
-      ['plain.test', [401, undefined]],
+      ['localhost', { status: 302, location: '/login' }],
+      ['plain.test', { status: 401, location: undefined }],
     ] as const) {
       const headers = { host, cookie: `connect.sid=${cookie?.value}` }
       const elsewhere = await browse().step(`${url}devices`, { headers })
-      expect([elsewhere.status, elsewhere.headers.location], host).to.deep.equal(answer)
+      expect({ status: elsewhere.status, location: elsewhere.headers.location }, host).to.deep.equal(answer)
     }
     expect(served).to.equal(2)
   })
@@ -145,7 +147,7 @@ describe('a page behind requiresAuth', () => {
     const browser = await signIn()
     changed = () => Promise.reject(new Error('the accounts are away'))
     const { status, body } = await browser.step(`${url}devices`)
-    expect([status, body]).to.deep.equal([500, 'Error: the accounts are away'])
+    expect({ status, body }).to.deep.equal({ status: 500, body: 'Error: the accounts are away' })
     expect(served).to.equal(1)
   })
 })

@@ -62,7 +62,8 @@ describe('the lockdown of single sign-on accounts', () => {
       expect(decode(user)).to.deep.equal({ userid: user, x: 'x' })
     }
     expect(await sessionLeft()).to.equal(null)
-    expect([decode(null), decode({ a: 3 })]).to.deep.equal([null, { a: 3 }])
+    expect(decode(null)).to.equal(null)
+    expect(decode({ a: 3 })).to.deep.equal({ a: 3 })
     expect(dropped).to.deep.equal([])
   })
 
@@ -89,6 +90,7 @@ describe('the lockdown of single sign-on accounts', () => {
     note({ session: undefined })
     const xid = (userid: string) => `a=b; xid=${Buffer.from(JSON.stringify({ userid })).toString('base64')}; c=d`
     const statusFor = async (user: string) => (await request(app).get('/').set('Cookie', xid(user))).status
-    expect([await statusFor('user//~oidc:1'), await statusFor('user//admin')]).to.deep.equal([401, 200])
+    expect(await statusFor('user//~oidc:1')).to.equal(401)
+    expect(await statusFor('user//admin')).to.equal(200)
   })
 })

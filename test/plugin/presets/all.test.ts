@@ -35,7 +35,7 @@ describe('presets', () => {
     expect(new Set(names).size).to.equal(names.length)
     for (const { members } of PRESETS) {
       for (const { type, description } of Object.values(members)) {
-        expect([type, description]).to.deep.equal(['string', description])
+        expect(type, description).to.equal('string')
         expect(description).to.match(/^Write .*\.$/)
       }
     }

@@ -97,7 +97,7 @@ describe('the lockout of a refused user', () => {
 
   it('locking out a user without an account does nothing', async () => {
     await lockOut({ userId: '~oidc:nobody' })
-    expect([calls, lines]).to.deep.equal([[], []])
+    expect({ calls, lines }).to.deep.equal({ calls: [], lines: [] })
   })
 
   // Shows: plugin 6.12.

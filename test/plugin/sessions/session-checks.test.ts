@@ -121,7 +121,8 @@ describe('session checks', () => {
     await clock.advance(EVERY_MS - LOOK_MS)
     expect(requests).to.have.length(2)
     await clock.advance(LOOK_MS)
-    expect([requests.slice(2), refreshOf('a')]).to.deep.equal([['a 2', 'b 2'], 'a 3'])
+    expect(requests.slice(2)).to.deep.equal(['a 2', 'b 2'])
+    expect(refreshOf('a')).to.equal('a 3')
   })
 
   it('checks no session if the interval is 0', async () => {
@@ -158,7 +159,8 @@ describe('session checks', () => {
       },
     })
     await look()
-    expect([refreshOf('a'), lines]).to.deep.equal(['a 7', []])
+    expect(refreshOf('a')).to.equal('a 7')
+    expect(lines).to.deep.equal([])
   })
 
   describe('the end of session checks', () => {
@@ -172,7 +174,12 @@ describe('session checks', () => {
       expect(await Promise.race([closing, 'waiting'])).to.equal('waiting')
       answer.resolve()
       expect(await closing).to.equal('closed')
-      expect([requests.length, written.length, refreshOf('s0'), refreshOf('s8')]).to.deep.equal([8, 8, 's0 2', 's8 1'])
+      expect({
+        requests: requests.length,
+        written: written.length,
+        first: refreshOf('s0'),
+        last: refreshOf('s8'),
+      }).to.deep.equal({ requests: 8, written: 8, first: 's0 2', last: 's8 1' })
     })
 
     it('renews no session if its lease arrives after closing', async () => {
@@ -235,7 +242,8 @@ describe('session checks', () => {
         const { look, requests, stored, written, events } = setUp(options)
         await look()
         expect(requests).to.deep.equal(isAsked ? ['a access'] : [])
-        expect([stored.has('a'), written]).to.deep.equal([lives, []])
+        expect(stored.has('a')).to.equal(lives)
+        expect(written).to.deep.equal([])
         expect(events()).to.deep.equal(logged)
       })
     }
@@ -254,7 +262,11 @@ describe('session checks', () => {
       }
       const { clock, look, requests, stored, events } = setUp({ names: many(30), idp })
       await look()
-      expect([requests.length, stored.size, events()]).to.deep.equal([8, 30, [['session-check-failed', code]]])
+      expect({ requests: requests.length, stored: stored.size, events: events() }).to.deep.equal({
+        requests: 8,
+        stored: 30,
+        events: [['session-check-failed', code]],
+      })
       await clock.advance(PAUSE_MS - LOOK_MS)
       expect(requests).to.have.length(8)
       await clock.advance(LOOK_MS)
@@ -264,7 +276,7 @@ describe('session checks', () => {
       // Sessions not yet checked come first. Those with failed checks are due later.
       expect(requests).to.have.length(30)
       await clock.advance(EVERY_MS)
-      expect([stored.size, events().length]).to.deep.equal([30, 1])
+      expect({ stored: stored.size, events: events().length }).to.deep.equal({ stored: 30, events: 1 })
       isAway = true
       await clock.advance(EVERY_MS)
       expect(events()).to.have.length(2)
@@ -278,7 +290,7 @@ describe('session checks', () => {
       }
       const { look, requests, stored, events } = setUp({ names: many(30), idp })
       await look()
-      expect([requests.length, stored.size]).to.deep.equal([30, 30])
+      expect({ requests: requests.length, stored: stored.size }).to.deep.equal({ requests: 30, stored: 30 })
       expect(events()).to.deep.equal([['session-check-failed', 'token_request_failed']])
     })
 
@@ -292,12 +304,12 @@ describe('session checks', () => {
     })
     await look()
     for (let round = 0; round < 3; round += 1) await clock.advance(EVERY_MS)
-    expect([requests.length, lines.length]).to.deep.equal([4, 1])
+    expect({ requests: requests.length, lines: lines.length }).to.deep.equal({ requests: 4, lines: 1 })
     isRefused = false
     await clock.advance(EVERY_MS)
     isRefused = true
     await clock.advance(EVERY_MS)
-    expect([requests.length, lines.length]).to.deep.equal([6, 2])
+    expect({ requests: requests.length, lines: lines.length }).to.deep.equal({ requests: 6, lines: 2 })
   })
 
   // Shows: plugin 9.15.
@@ -321,7 +333,7 @@ describe('session checks', () => {
     const { look, requests, all, checks } = setUp({ names: many(30), domains: ['hung', 'fine'], idp })
     await look()
     const requestsOf = (domainKey: string) => requests.filter((refresh) => refresh.startsWith(domainKey)).length
-    expect([requestsOf('hung'), requestsOf('fine')]).to.deep.equal([8, 30])
+    expect({ hung: requestsOf('hung'), fine: requestsOf('fine') }).to.deep.equal({ hung: 8, fine: 30 })
     void checks.checkNow(all.slice(8, 30))
     await look()
     expect(requestsOf('hung')).to.equal(8)
@@ -382,7 +394,7 @@ describe('session checks', () => {
     }
     expect(refreshOf('a')).to.equal('a 4')
     await clock.advance(600_000)
-    expect([requests.length, clock.pending]).to.deep.equal([6, 0])
+    expect({ requests: requests.length, timers: clock.pending }).to.deep.equal({ requests: 6, timers: 0 })
   })
 
   it('checks sessions at once after a logout token, even if the IdP was just down', async () => {
@@ -394,7 +406,7 @@ describe('session checks', () => {
     await look()
     isAway = false
     await checks.checkNow(all)
-    expect([requests, refreshOf('a')]).to.deep.equal([['a 1', 'a 1'], 'a 2'])
+    expect({ requests, refresh: refreshOf('a') }).to.deep.equal({ requests: ['a 1', 'a 1'], refresh: 'a 2' })
   })
 
   it('does not check a session whose check is pending', async () => {
@@ -415,6 +427,10 @@ describe('session checks', () => {
     hung.resolve()
     await work
     await clock.advance(600_000)
-    expect([requests.length, clock.pending, lines]).to.deep.equal([8, 0, []])
+    expect({ requests: requests.length, timers: clock.pending, lines }).to.deep.equal({
+      requests: 8,
+      timers: 0,
+      lines: [],
+    })
   })
 })

@@ -37,7 +37,7 @@ describe('a stop signal of MeshCentral', () => {
     finishBeforeStop(async () => calls.push('finished'), target)
     emitter.emit('SIGINT')
     await new Promise(setImmediate)
-    expect([calls, killed]).to.deep.equal([['finished', 'MeshCentral'], []])
+    expect({ calls, killed }).to.deep.equal({ calls: ['finished', 'MeshCentral'], killed: [] })
   })
 
   it('a second stop signal or a failure ends the process at once', async () => {
@@ -59,6 +59,7 @@ describe('a stop signal of MeshCentral', () => {
     emitter.on('SIGINT', () => calls.push('MeshCentral'))
     finishBeforeStop(async () => undefined, target)()
     emitter.emit('SIGINT')
-    expect([calls, emitter.listenerCount('SIGTERM')]).to.deep.equal([['MeshCentral'], 0])
+    expect(calls).to.deep.equal(['MeshCentral'])
+    expect(emitter.listenerCount('SIGTERM')).to.equal(0)
   })
 })

@@ -28,7 +28,8 @@ describe('the take-over of oidc strategies from MeshCentral', () => {
       sub: domain({ id: 'sub', url: '/sub/', authstrategies: shared }),
     }
     const [first, second] = [...takeOver(all).values()]
-    expect([first?.oidc, second?.oidc]).to.deep.equal([shared.oidc, shared.oidc])
+    expect(first?.oidc).to.deep.equal(shared.oidc)
+    expect(second?.oidc).to.deep.equal(shared.oidc)
     expect(first?.oidc).not.to.equal(second?.oidc)
     for (const { authstrategies } of Object.values(all))
       expect(authstrategies).to.deep.equal({ saml: { entityid: 'mesh' } })

@@ -135,7 +135,8 @@ describe('renewal, introspection and revocation of tokens', () => {
       answerWith({ ...fresh(await idp.sign(claims())), refresh_token: 'next' })
       idp.faults.set('jwks', { kind: 'answer', status: 500 })
       const { tokens, idToken } = await renew({ ...SESSION, idToken: previous })
-      expect([tokens.refresh, idToken]).to.deep.equal(['next', previous])
+      expect(tokens.refresh).to.equal('next')
+      expect(idToken).to.equal(previous)
     })
   })
 
