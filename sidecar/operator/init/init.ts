@@ -125,7 +125,8 @@ async function askUntilUsable(
   check: (question: Question, answers: Answers) => string | undefined,
   conversation: Conversation,
 ): Promise<string | undefined> {
-  const hint = fallback === '' ? '' : ` [${fallback}]`
+  // Without a key id, team id or topic, a key for APNs is useless.
+  const hint = fallback === '' && question.after !== undefined ? '' : ` [${fallback || 'none'}]`
   for (;;) {
     const typed = await conversation.ask(`${text}${hint}: `).catch(() => undefined)
     if (typed === undefined) return undefined
