@@ -223,7 +223,7 @@ async function openStore(
   const instance = settings.instance ?? hostname()
   const storeSettings = { history, stations, ack, push, rateLimit, instance }
   if (!isPostgresAddress(database)) return openSqliteStore(database, storeSettings, clock, log)
-  // The module is imported only if it is needed, because its client library is an optional dependency.
+  // The module is imported only if it is needed, because its client library may not be installed.
   const { openPostgresStore } = await import('./store/postgres/open-postgres.ts')
   const { databaseTls } = settings
   return openPostgresStore({ ...storeSettings, database, databaseTls }, clock, log, metrics, stopping)

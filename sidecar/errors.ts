@@ -183,7 +183,7 @@ export const STORE_FAULTS = {
   },
   pg_missing: {
     what: 'The client library of PostgreSQL is missing.',
-    remedy: 'Run "npm install pg" where the package is installed. It is an optional dependency.',
+    remedy: 'Run "npm install pg@8" where the package is installed. Only a sidecar on PostgreSQL needs it.',
   },
   store_overloaded: {
     what: 'Too many writes wait for the database.',

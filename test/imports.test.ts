@@ -198,7 +198,7 @@ describe('imports', () => {
     const keepers: Record<string, RegExp> = {
       'firebase-admin': /^sidecar\/push\/fcm\//,
       'google-auth-library': /^sidecar\/push\/fcm\//,
-      'node-apn': /^sidecar\/push\/apns\//,
+      '@parse/node-apn': /^sidecar\/push\/apns\//,
       pg: /^sidecar\/store\/postgres\//,
       sqlite3: /^sidecar\/store\/sqlite\//,
       'web-push': /^sidecar\/push\/web-push\//,
@@ -208,7 +208,10 @@ describe('imports', () => {
       'proxy-from-env': /^(plugin\/provider\/http|sidecar\/push)\//,
     }
     for (const [name, home] of Object.entries(keepers)) {
-      const wrong = violations([...plugin, ...sidecar], ({ from, to }) => to.split('/')[0] === name && !home.test(from))
+      const wrong = violations(
+        [...plugin, ...sidecar],
+        ({ from, to }) => (to === name || to.startsWith(`${name}/`)) && !home.test(from),
+      )
       expect(wrong, name).to.deep.equal([])
     }
   })

@@ -52,8 +52,8 @@ function pack(folder: string): string {
 }
 
 interface InstallOptions {
-  /** Installs as `--omit=optional` does. */
-  readonly omitOptional?: boolean
+  /** Peers that the user installs too, each with the packages that it needs. Default: all. */
+  readonly peers?: readonly string[]
   /** Installs no other package at all. */
   readonly alone?: boolean
   /** A package that is left out, as npm leaves out one that cannot be built. */
@@ -66,7 +66,7 @@ interface InstallOptions {
  */
 export async function installPackage(
   tarball: string,
-  { omitOptional = false, alone = false, without }: InstallOptions = {},
+  { peers, alone = false, without }: InstallOptions = {},
 ): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'project-'))
   const modules = join(folder, 'node_modules')
@@ -75,7 +75,7 @@ export async function installPackage(
   execFileSync('tar', ['-xzf', tarball, '-C', home, '--strip-components', '1'])
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }))
 
-  const installed = alone ? [] : await productionPackages(omitOptional)
+  const installed = alone ? [] : await installedFolders(peers)
   const packages = installed.filter((path) => path !== `node_modules/${without}`)
   for (const path of packages) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
@@ -95,7 +95,7 @@ export async function installPackage(
 /** One that npm itself installed the packed package into. */
 export type NpmProject = NonNullable<Awaited<ReturnType<typeof installByNpm>>>
 
-/** Has npm install `tarball` with `--omit=optional`. Resolves with undefined where no registry can be reached. */
+/** Has npm install `tarball`. Resolves with undefined where no registry can be reached. */
 export async function installByNpm(tarball: string) {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'project-')))
   const remove = () => rm(folder, { recursive: true, force: true })
@@ -130,7 +130,7 @@ export async function installByNpm(tarball: string) {
 async function npmInstall(folder: string, packages: readonly string[]): Promise<void> {
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
   const options = { cwd: folder, shell: process.platform === 'win32' }
-  await promisify(execFile)('npm', ['install', '--omit=optional', ...quiet, ...packages], options)
+  await promisify(execFile)('npm', ['install', ...quiet, ...packages], options)
 }
 
 async function projectIn(folder: string, packages: readonly string[], options = '') {
@@ -164,20 +164,50 @@ async function projectIn(folder: string, packages: readonly string[], options = 
 
 interface Locked {
   readonly version: string
-  readonly dev?: boolean
-  readonly optional?: boolean
-  readonly devOptional?: boolean
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
+}
+
+/** Names of the packages that npm installs with the package, and with these peers of it, each once. */
+export async function installedPackages(peers: readonly string[]): Promise<readonly string[]> {
+  const folders = await foldersWith(peers)
+  return [...new Set(folders.map((path) => path.replace(/^.*node_modules\//, '')))].sort()
 }
 
 /**
  * The folders of what npm installs beside the package, those within other packages' folders left out: they come with
  * them.
  */
-async function productionPackages(omitOptional: boolean): Promise<readonly string[]> {
-  const isWanted = ({ dev, optional, devOptional }: Locked) => !dev && !(omitOptional && (optional || devOptional))
-  return Object.entries(await lockedPackages())
-    .filter(([path, locked]) => path.lastIndexOf('node_modules/') === 0 && isWanted(locked))
-    .map(([path]) => path)
+async function installedFolders(peers?: readonly string[]): Promise<readonly string[]> {
+  return (await foldersWith(peers)).filter((path) => path.lastIndexOf('node_modules/') === 0)
+}
+
+/** Folders of all packages that the package and these peers need, as in the lock. */
+async function foldersWith(peers?: readonly string[]): Promise<readonly string[]> {
+  const locked = await lockedPackages()
+  const { dependencies = {}, peerDependencies = {} } = locked[''] ?? {}
+  const folders = new Set<string>()
+  const add = (name: string, from: string): void => {
+    const path = folderOf(name, from, locked)
+    if (path === undefined || folders.has(path)) return
+    folders.add(path)
+    const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta = {} } = locked[path] ?? {}
+    const required = Object.keys(peerDependencies).filter((peer) => !peerDependenciesMeta[peer]?.optional)
+    for (const needed of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...required]) add(needed, path)
+  }
+  for (const name of [...Object.keys(dependencies), ...(peers ?? Object.keys(peerDependencies))]) add(name, '')
+  return [...folders]
+}
+
+/** Finds a package as Node.js does: in the `node_modules` of the package that needs it, then in those above. */
+function folderOf(name: string, from: string, locked: Readonly<Record<string, Locked>>): string | undefined {
+  const path = from === '' ? `node_modules/${name}` : `${from}/node_modules/${name}`
+  if (path in locked) return path
+  if (from === '') return undefined
+  const above = from.lastIndexOf('/node_modules/')
+  return folderOf(name, above === -1 ? '' : from.slice(0, above), locked)
 }
 
 async function lockedPackages(): Promise<Readonly<Record<string, Locked>>> {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { installPackage, type Project, packPackage } from '../support/installed-package.ts'
+import { installedPackages, installPackage, type Project, packPackage } from '../support/installed-package.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFile(join(ROOT, path), 'utf8')
@@ -12,10 +12,20 @@ const PACKAGE = JSON.parse(await read('package.json')) as {
   readonly version: string
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
   readonly bin: Readonly<Record<string, string>>
-  readonly optionalDependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta: Readonly<Record<string, object>>
 }
 const DONE = { status: 0, stderr: '' }
 const STRICT = ['--strict', '--target', 'es2023', '--lib', 'es2023', '--types', 'node']
+/** The packages that npm installs with the package. Users who need more install peers. */
+const INSTALLED: readonly string[] = [
+  ...['@pinojs/redact', 'agent-base', 'ajv', 'ajv-formats', 'atomic-sleep', 'cookie', 'debug', 'fast-deep-equal'],
+  ...['fast-uri', 'https-proxy-agent', 'ipaddr.js', 'jose', 'json-schema-traverse', 'ms', 'oauth4webapi'],
+  ...['on-exit-leak-free', 'openid-client', 'pino', 'pino-abstract-transport', 'pino-std-serializers'],
+  ...['process-warning', 'proxy-agent-negotiate', 'proxy-from-env', 'quick-format-unescaped', 'real-require'],
+  ...['require-from-string', 'safe-stable-stringify', 'sonic-boom', 'split2', 'thread-stream'],
+]
 const HOST_CONFIG = {
   settings: { cert: 'mesh.example' },
   domains: {
@@ -120,6 +130,8 @@ describe('The package as installed', () => {
     expect([...places]).to.have.members([
       'dist/fixtures',
       'dist/plugin',
+      'dist/THIRD-PARTY-LICENSES',
+      'dist/sbom.cdx.json',
       'dist/schemas',
       'dist/sidecar',
       'plugin/docs',
@@ -130,7 +142,9 @@ describe('The package as installed', () => {
       'LICENSE',
       'package.json',
     ])
-    const built = project.shipped.filter((path) => path.startsWith('dist/') && !path.startsWith('dist/schemas/'))
+    const built = project.shipped.filter(
+      (path) => path.startsWith('dist/') && !/^dist\/(schemas\/|THIRD-|sbom)/.test(path),
+    )
     const sql = readdirSync(join(ROOT, 'sidecar/store'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.sql'))
       .map((name) => `dist/sidecar/store/${name.replaceAll('\\', '/')}`)
@@ -195,23 +209,40 @@ describe('The package as installed', () => {
     expect(project.bin('mesh-companion-sidecar', '--config', 'sidecar.json', '--check')).to.include(DONE)
   }).timeout(60_000)
 
-  describe('The package without optional dependencies', () => {
-    // Users who keep messages in a file need no `pg`.
-    const needed = Object.keys(PACKAGE.optionalDependencies).filter((name) => name !== 'pg')
+  describe('The package in an Express server, without the packages of the sidecar', () => {
+    // The packages of others: of the plugin, of the test kit, and of a sidecar on PostgreSQL.
+    const others = ['express', '@types/express', 'oidc-provider', 'selfsigned', 'pg']
+    const needed = Object.keys(PACKAGE.peerDependencies).filter((name) => !others.includes(name))
     let alone: Project
     before(async () => {
-      alone = await installPackage(tarball, { omitOptional: true })
+      alone = await installPackage(tarball, { peers: ['express', '@types/express'] })
       await alone.write('sidecar.json', JSON.stringify({ aprsis: { callsign: 'N0CALL-10' }, database: ':memory:' }))
     })
     after(() => alone?.remove())
 
-    it('without optional packages, less than half remain, and no SQLite is built', async () => {
-      expect(alone.packages.length).to.be.below(project.packages.length / 2)
-      expect(alone.packages).not.to.include('sqlite3')
-      expect(project.packages).to.include.members(Object.keys(PACKAGE.optionalDependencies))
+    it('npm install brings these packages with the package, and no other', async () => {
+      expect(await installedPackages([])).to.deep.equal(INSTALLED)
+      expect(project.packages).to.include.members(Object.keys(PACKAGE.peerDependencies))
     })
 
-    it('without optional packages, the plugin loads, checks configurations and compiles', async () => {
+    it('the package has the licenses and a bill of materials of the packages that npm installs', async () => {
+      const home = join(alone.folder, 'node_modules/mesh-companion/dist')
+      const { components } = JSON.parse(await readFile(join(home, 'sbom.cdx.json'), 'utf8'))
+      const names = components.map((component: { readonly name: string }) => component.name)
+      expect([...new Set(names)].sort()).to.deep.equal(INSTALLED)
+      const notices = await readFile(join(home, 'THIRD-PARTY-LICENSES'), 'utf8')
+      for (const name of INSTALLED) expect(notices).to.match(new RegExp(`^-{80}\n${name} [\\d.]+\nLicense: `, 'm'))
+    })
+
+    it('each peer is optional, and the major version that the tests use is in its range', () => {
+      const majorOf = (range = '') => /\d+/.exec(range)?.[0]
+      for (const [name, range] of Object.entries(PACKAGE.peerDependencies)) {
+        expect(PACKAGE.peerDependenciesMeta, name).to.have.deep.property(name, { optional: true })
+        expect(range.split(' || ').map(majorOf), name).to.include(majorOf(PACKAGE.devDependencies[name]))
+      }
+    })
+
+    it("without the sidecar's packages, the plugin loads, checks configurations and compiles", async () => {
       for (const name of ['plugin', 'meshcentral']) {
         const load = `console.log(typeof (await import('mesh-companion/${name}')))`
         expect(alone.node('--input-type=module', '-e', load), name).to.include({ ...DONE, stdout: 'object\n' })
@@ -224,7 +255,7 @@ describe('The package as installed', () => {
       expect([status, stdout]).to.deep.equal([0, ''])
     }).timeout(60_000)
 
-    it('without optional packages, the sidecar names those to install in one line', () => {
+    it('without its packages, the sidecar prints the command that installs them', () => {
       const started = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json')
       expect(started).to.include({ status: 1, stderr: '' })
       const lines = started.stdout.trim().split('\n')
@@ -233,7 +264,8 @@ describe('The package as installed', () => {
       expect(line).to.include({ level: 'error', event: 'start-failed' })
       expect(line.error).to.include({ code: 'packages_missing' })
       expect(line.error.message).to.equal(`The sidecar needs packages that are not installed: ${needed.join(', ')}.`)
-      expect(line.remedy).to.match(/^Run "npm install --include=optional"/)
+      const versions = needed.map((name) => `${name}@${/\d+/.exec(PACKAGE.devDependencies[name] ?? '')?.[0]}`)
+      expect(line.remedy).to.include(`Run "npm install ${versions.join(' ')}" where`)
 
       const checked = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json', '--check')
       expect(checked).to.include({ status: 78, stderr: '' })
@@ -281,7 +313,7 @@ describe('The package as installed', () => {
       const line = JSON.parse(lines[0] ?? '')
       expect(line).to.include({ level: 'error', event: 'start-failed' })
       expect(line.error).to.include({ code: 'pg_missing' })
-      expect(line.remedy).to.match(/^Run "npm install pg"/)
+      expect(line.remedy).to.match(/^Run "npm install pg@8"/)
       expect(started.stdout).not.to.include('very-secret')
     }).timeout(60_000)
   })

@@ -51,7 +51,7 @@ describe('The JSON Schemas that the package ships', () => {
   let schemas: Readonly<Record<(typeof NAMES)[number], Schema>>
   let fits: Readonly<Record<(typeof NAMES)[number], ValidateFunction>>
   before(async () => {
-    project = await installPackage(packPackage(), { omitOptional: true })
+    project = await installPackage(packPackage(), { peers: [] })
     const load = `console.log(JSON.stringify([${NAMES.map((name) => `require('mesh-companion/schemas/${name}.json')`)}]))`
     const [oidc, server, sidecar] = JSON.parse(project.node('--input-type=commonjs', '-e', load).stdout)
     schemas = { oidc, server, sidecar }

@@ -60,6 +60,7 @@ describe('the packed test kit', function () {
        // @ts-expect-error There is no such endpoint.
        idp.faults.set('nowhere', { kind: 'hang' })`,
     )
+    await project.add('@types/node@latest')
     const { status, stdout } = project.compile(...STRICT, 'types.ts')
     expect([status, stdout]).to.deep.equal([0, ''])
   })
@@ -70,6 +71,7 @@ describe('the packed test kit', function () {
     expect(code).to.include('./plugin').and.to.include('./sidecar')
     const lines = code.map((path, index) => `export * as all${index} from '${path.replace('.', 'mesh-companion')}'`)
     await project.write('all.ts', lines.join('\n'))
+    await project.add('@types/node@latest', '@types/express')
     const { status, stdout } = project.compile(...STRICT, 'all.ts')
     expect([status, stdout]).to.deep.equal([0, ''])
   })

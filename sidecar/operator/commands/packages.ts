@@ -1,21 +1,32 @@
 import { createRequire } from 'node:module'
 
 /**
- * Packages that only the sidecar needs. They are `optionalDependencies`, so that a server that only needs single
- * sign-on can be installed without them. npm silently leaves out an optional package that cannot be built.
+ * Packages that only the sidecar needs, each with the major version that it is tested with on every Node.js. They are
+ * optional peers: npm does not install them with the package, so a server that only needs single sign-on and an app
+ * that only needs the client do not get 300 packages and a C++ compiler's work.
  */
-const NEEDED = ['firebase-admin', 'google-auth-library', 'node-apn', 'node-cron', 'prom-client', 'sqlite3', 'web-push']
+const NEEDED: Readonly<Record<string, number>> = {
+  '@parse/node-apn': 8,
+  'firebase-admin': 13,
+  flatqueue: 3,
+  'google-auth-library': 10,
+  'node-cron': 4,
+  'prom-client': 15,
+  sqlite3: 6,
+  'web-push': 3,
+}
 
 /** The error if packages that the sidecar needs are not installed. */
 export class PackagesMissingError extends Error {
   override readonly name = 'PackagesMissingError'
   readonly code = 'packages_missing'
   /** Instructions for the operator. */
-  readonly remedy =
-    'Run "npm install --include=optional" where mesh-companion is installed. npm silently leaves out packages that cannot be built: sqlite3 may need python3, make and a C++ compiler.'
+  readonly remedy: string
 
   constructor(names: readonly string[]) {
     super(`The sidecar needs packages that are not installed: ${names.join(', ')}.`)
+    const versions = names.map((name) => `${name}@${NEEDED[name]}`).join(' ')
+    this.remedy = `Run "npm install ${versions}" where mesh-companion is installed. If npm cannot fetch the binary of sqlite3, it compiles it, which needs python3, make and a C++ compiler. The package that "npm run pack:sidecar" makes has all of them.`
   }
 }
 
@@ -27,7 +38,7 @@ const resolvePackage = createRequire(import.meta.url).resolve
  * @throws {PackagesMissingError} with the names of all missing packages
  */
 export function demandPackages(): void {
-  const missing = NEEDED.filter((name) => !isInstalled(name))
+  const missing = Object.keys(NEEDED).filter((name) => !isInstalled(name))
   if (missing.length > 0) throw new PackagesMissingError(missing)
 }
 
