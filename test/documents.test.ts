@@ -147,7 +147,7 @@ describe('the documents', () => {
       await folder.write('package.json', '{"type":"module"}')
       const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
       const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', folder.path], { encoding: 'utf8' })
-      expect([status, stdout]).to.deep.equal([0, ''])
+      expect({ status, stdout }).to.deep.equal({ status: 0, stdout: '' })
     } finally {
       await folder.remove()
     }

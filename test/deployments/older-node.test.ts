@@ -33,7 +33,7 @@ describe('Node.js 18, as on Debian 12', function () {
     spawnSync('npm', ['run', '--silent', 'build'])
     for (const args of [...named, ...built]) {
       const { status, stdout, stderr } = spawnSync(node, args, { encoding: 'utf8' })
-      expect([status, stdout], `${args.join(' ')}: ${stderr}`).to.deep.equal([78, ''])
+      expect({ status, stdout }, `${args.join(' ')}: ${stderr}`).to.deep.equal({ status: 78, stdout: '' })
       expect(stderr).to.match(/^mesh-companion needs Node\.js 20\.19 or newer, and this is Node\.js 18\.\S+: .*\n$/)
     }
   })

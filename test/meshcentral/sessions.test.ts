@@ -101,7 +101,7 @@ describe('a session in MeshCentral', () => {
     const page = await setup.open(browser)
     for (const query of ['code=x&state=y', 'error=access_denied&state=y']) {
       const { status, headers } = await browser.step(`${setup.url}auth-oidc-callback?${query}`)
-      expect([status, headers.location]).to.deep.equal([302, '/'])
+      expect({ status, location: headers.location }).to.deep.equal({ status: 302, location: '/' })
     }
     // A callback without an answer is left to MeshCentral, which has no such page.
     expect((await browser.step(`${setup.url}auth-oidc-callback`)).status).to.equal(404)

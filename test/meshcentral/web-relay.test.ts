@@ -52,7 +52,7 @@ for (const place of ['port', 'host name'] as const) {
     const seenBy = async (browser: ScriptedBrowser) => (await browser.step(relay())).body
     const relayed = async (browser: ScriptedBrowser, address: string) => {
       const { status, headers } = await browser.step(address)
-      expect([status, headers.location]).to.deep.equal([302, '/'])
+      expect({ status, location: headers.location }).to.deep.equal({ status: 302, location: '/' })
       return seenBy(browser)
     }
     const tunnelOf = async (browser: ScriptedBrowser, address: string) => {

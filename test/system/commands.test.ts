@@ -68,7 +68,7 @@ function run(file: string, args: readonly string[]): Promise<Outcome> {
 }
 
 function expectRefusal({ code, stdout, stderr }: Outcome, why: string): void {
-  expect([code, stdout], why).to.deep.equal([64, ''])
+  expect({ code, stdout }, why).to.deep.equal({ code: 64, stdout: '' })
   // No stack trace, no advice of Node's, no warning.
   expect(stderr, why).to.match(/^[^\n]+\n\nUsage: /)
   expect(stderr, why).not.to.match(/^ {4}at |To specify|Did you forget|does not take positional/m)
@@ -84,7 +84,7 @@ describe('The commands of npm run', () => {
   for (const [name, file] of PROGRAMS) {
     it(`npm run ${name} explains its usage, and suggests mistyped options`, async () => {
       const { code, stdout, stderr } = await run(file, ['--help'])
-      expect([code, stderr]).to.deep.equal([0, ''])
+      expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
       expect(stdout).to.match(/^Usage: /)
 
       const [, option = 'help'] = /--(?!help|check)([a-z-]{4,})/.exec(stdout.replace(/ -- /, ' ')) ?? []

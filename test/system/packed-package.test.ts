@@ -161,7 +161,7 @@ describe('The package as installed', () => {
     ] as const) {
       const how = ['--module', module, '--moduleResolution', resolution, '--skipLibCheck', 'false']
       const { status, stdout } = project.compile(...STRICT, ...how, program)
-      expect([status, stdout], `${resolution}, ${program}`).to.deep.equal([0, ''])
+      expect({ status, stdout }, `${resolution}, ${program}`).to.deep.equal({ status: 0, stdout: '' })
     }
   }).timeout(60_000)
 
@@ -252,7 +252,7 @@ describe('The package as installed', () => {
       await alone.write('program.ts', `${PROGRAM}\n${IMPORTS}\n`)
       const how = ['--module', 'nodenext', '--skipLibCheck', 'false']
       const { status, stdout } = alone.compile(...STRICT, ...how, 'program.ts')
-      expect([status, stdout]).to.deep.equal([0, ''])
+      expect({ status, stdout }).to.deep.equal({ status: 0, stdout: '' })
     }).timeout(60_000)
 
     it('without its packages, the sidecar prints the command that installs them', () => {

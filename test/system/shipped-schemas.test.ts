@@ -83,10 +83,12 @@ describe('The JSON Schemas that the package ships', () => {
     const blocks = texts.flatMap((block) => (block.trimStart().startsWith('{') ? [JSON.parse(block)] : []))
     const sample = JSON.parse(await readFile(join(ROOT, 'sidecar/deploy/sidecar.json'), 'utf8'))
     const whole = { server: blocks.filter(({ domains }) => domains), sidecar: blocks.filter(({ aprsis }) => aprsis) }
-    expect([whole.server.length > 0, whole.sidecar.length > 0]).to.deep.equal([true, true])
-    for (const config of whole.server) expect([fits.server(config), fits.server.errors]).to.deep.equal([true, null])
+    expect(whole.server).to.not.be.empty
+    expect(whole.sidecar).to.not.be.empty
+    for (const config of whole.server)
+      expect({ fits: fits.server(config), errors: fits.server.errors }).to.deep.equal({ fits: true, errors: null })
     for (const config of [...whole.sidecar, sample]) {
-      expect([fits.sidecar(config), fits.sidecar.errors]).to.deep.equal([true, null])
+      expect({ fits: fits.sidecar(config), errors: fits.sidecar.errors }).to.deep.equal({ fits: true, errors: null })
     }
   })
 
@@ -109,7 +111,10 @@ describe('The JSON Schemas that the package ships', () => {
       [{ newAccounts: 'yes' }, false],
     ] as const) {
       const config = server(oidc)
-      expect([fits.server(config), isRight(config)], JSON.stringify(oidc)).to.deep.equal([right, right])
+      expect({ schema: fits.server(config), reader: isRight(config) }, JSON.stringify(oidc)).to.deep.equal({
+        schema: right,
+        reader: right,
+      })
     }
     await project.write('config.json', JSON.stringify(server({})))
     expect(project.bin('mesh-companion-check', 'config.json')).to.deep.include({ status: 0, stderr: '' })
@@ -124,7 +129,10 @@ describe('The JSON Schemas that the package ships', () => {
       const config = sidecar(more)
       const read = settingsFrom(JSON.stringify(config), '.')
       const isTaken = 'settings' in read && read.warnings.length === 0
-      expect([fits.sidecar(config), isTaken], JSON.stringify(more)).to.deep.equal([right, right])
+      expect({ schema: fits.sidecar(config), reader: isTaken }, JSON.stringify(more)).to.deep.equal({
+        schema: right,
+        reader: right,
+      })
     }
   }).timeout(60_000)
 })

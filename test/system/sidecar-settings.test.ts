@@ -55,16 +55,17 @@ describe('The sidecar as a process, and its settings', () => {
     const lists = { reserved: ['N2CALL-*', 'N3CALL*'], blockedSenders: ['PEST'] }
     await sidecars.configure({ stations: lists })
     sidecar.kill('SIGHUP')
-    const { reserved, blockedSenders } = await sidecar.logged('call-lists-changed')
-    expect([reserved, blockedSenders]).to.deep.equal([2, 1])
+    expect(await sidecar.logged('call-lists-changed')).to.include({ reserved: 2, blockedSenders: 1 })
     expect(await sidecar.logged('stations-reserved')).to.deep.include({ level: 'warn', stations: ['N2CALL-7'] })
     await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7') && !sidecars.asksFor('N2CALL-7'))
     expect(await Promise.all(['N1CALL', 'N2CALL', 'N3CALL'].map(register))).to.deep.equal([200, 403, 403])
     // A member that needs a restart gives a warning; a reloaded one gives none.
     await sidecars.configure({ stations: lists, rateLimit: { max: 7 }, listen: { port: 0, trustProxy: ['192.0.2.1'] } })
     sidecar.kill('SIGHUP')
-    const { level: logLevel, paths } = await sidecar.logged('config-needs-restart')
-    expect([logLevel, paths]).to.deep.equal(['warn', ['listen.trustProxy', 'rateLimit.max']])
+    expect(await sidecar.logged('config-needs-restart')).to.deep.include({
+      level: 'warn',
+      paths: ['listen.trustProxy', 'rateLimit.max'],
+    })
     const acks = async () => {
       for (const sender of ['PEST', 'FRIEND'])
         sidecars.upstream.inject(`${sender}>APRS,TCPIP*::N1CALL-7 :from ${sender}{1`)
@@ -87,7 +88,8 @@ describe('The sidecar as a process, and its settings', () => {
       ['error', 'listen.prt'],
     ])
     const count = (eventName: string) => sidecar.lines.filter(({ event }) => event === eventName).length
-    expect([count('call-lists-changed'), count('config-needs-restart')]).to.deep.equal([2, 1])
+    expect(count('call-lists-changed')).to.equal(2)
+    expect(count('config-needs-restart')).to.equal(1)
   })
 
   it('tries each address of a host name for 2.5 s, longer than a slow round trip', async () => {

@@ -19,7 +19,7 @@ describe('The demo without the library of SQLite', () => {
       ['--import', WITHOUT_LIBRARY, '--import', 'tsx', 'fixtures/start.ts', '--smoke'],
       { cwd: ROOT, encoding: 'utf8' },
     )
-    expect([status, stdout]).to.deep.equal([78, ''])
+    expect({ status, stdout }).to.deep.equal({ status: 78, stdout: '' })
     expect(stderr).to.match(/^SQLite's library is not there\..*"npm rebuild sqlite3"[^\n]*\n$/)
   })
 })

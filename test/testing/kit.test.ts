@@ -62,7 +62,7 @@ describe('the packed test kit', function () {
     )
     await project.add('@types/node@latest')
     const { status, stdout } = project.compile(...STRICT, 'types.ts')
-    expect([status, stdout]).to.deep.equal([0, ''])
+    expect({ status, stdout }).to.deep.equal({ status: 0, stdout: '' })
   })
 
   it('the types of all entry points compile with the newest Node.js types', async () => {
@@ -73,7 +73,7 @@ describe('the packed test kit', function () {
     await project.write('all.ts', lines.join('\n'))
     await project.add('@types/node@latest', '@types/express')
     const { status, stdout } = project.compile(...STRICT, 'all.ts')
-    expect([status, stdout]).to.deep.equal([0, ''])
+    expect({ status, stdout }).to.deep.equal({ status: 0, stdout: '' })
   })
 
   it('the documented test passes on Express 5 after the documented installation', async () => {
@@ -108,7 +108,7 @@ describe('the packed test kit', function () {
        app.get('/state', async (req, res) => { res.json(await oidc.introspect(req)) })`,
     )
     const { status, stdout } = project.compile(...STRICT, 'express-4.ts')
-    expect([status, stdout]).to.deep.equal([0, ''])
+    expect({ status, stdout }).to.deep.equal({ status: 0, stdout: '' })
   })
 
   async function expressVersion(): Promise<string> {

@@ -25,7 +25,7 @@ describe('The scripts of the package in cmd.exe', () => {
 
   it('packs the plugin for MeshCentral in cmd.exe', async () => {
     const { code, stderr } = await project.npm('run', 'pack:meshcentral')
-    expect([code, stderr]).to.deep.equal([0, ''])
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
     await access(join(project.path, 'dist/meshcentral-plugin/meshcompanion/THIRD-PARTY-LICENSES'))
     await access(join(project.path, 'dist/meshcentral-plugin/meshcompanion.zip'))
   })

@@ -52,7 +52,7 @@ export class Lives {
     this.#process = undefined
     this.#ending = false
     this.#url = undefined
-    expect([outcome, stderr]).to.deep.equal([signal === 'SIGTERM' ? 0 : 'SIGKILL', ''])
+    expect({ outcome, stderr }).to.deep.equal({ outcome: signal === 'SIGTERM' ? 0 : 'SIGKILL', stderr: '' })
     this.#faultyLines.push(...ending.lines.filter(isFault))
     this.#happenings.tell()
   }
