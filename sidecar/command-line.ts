@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { parseStationKey } from './aprs/station.ts'
 import { nearest } from './config/reading/nearest.ts'
 import { VERSION } from './config/version.ts'
 import { type Answers, INIT_FLAGS, type InitFlag } from './operator/init/questions.ts'
@@ -14,6 +15,13 @@ Without a command, it starts the sidecar. Commands:
   --public URL       with --live: also test the public address of the API, while the sidecar is stopped
   --restore BACKUP   replace the database by a backup, and keep the old database beside it
   --move-to ADDRESS  copy the database file to PostgreSQL, at postgres://…
+
+Commands that ask the running sidecar through its admin port:
+
+  --stations         list the stations
+  --station CALL     show the devices, pushes and messages of one station
+  --notify CALL      send a test notification to each device of a station
+  --text TEXT        with --notify: the text of the notification
 
 Without --config:
 
@@ -53,6 +61,9 @@ export type ConfiguredCommand = { readonly config: string } & (
   | { readonly kind: 'check'; readonly live: boolean; readonly public: string | undefined }
   | { readonly kind: 'restore'; readonly backup: string }
   | { readonly kind: 'move'; readonly target: string }
+  | { readonly kind: 'stations' }
+  | { readonly kind: 'station'; readonly station: string }
+  | { readonly kind: 'notify'; readonly station: string; readonly text: string | undefined }
 )
 
 const INIT_OPTIONS = Object.fromEntries(INIT_FLAGS.map((name) => [name, { type: 'string' }])) as {
@@ -66,6 +77,10 @@ const OPTIONS = {
   public: { type: 'string' },
   restore: { type: 'string' },
   'move-to': { type: 'string' },
+  stations: { type: 'boolean' },
+  station: { type: 'string' },
+  notify: { type: 'string' },
+  text: { type: 'string' },
   init: { type: 'string' },
   ...INIT_OPTIONS,
   version: { type: 'boolean' },
@@ -75,7 +90,15 @@ const OPTIONS = {
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values']
 
 /** The options that select a command. At most one of them may be used. */
-const COMMAND_OPTIONS = ['init', 'check', 'restore', 'move-to'] as const satisfies readonly (keyof typeof OPTIONS)[]
+const COMMAND_OPTIONS = [
+  'init',
+  'check',
+  'restore',
+  'move-to',
+  'stations',
+  'station',
+  'notify',
+] as const satisfies readonly (keyof typeof OPTIONS)[]
 
 /** A mistake in the command line. The message is a statement without its final period, or ends with a question. */
 class UsageError extends Error {
@@ -137,7 +160,19 @@ function commandIn(values: Values): Command {
   if (live && !check) throw new UsageError('Use --live with --check')
   if (address !== undefined && !(live && /^https?:/.test(address) && URL.canParse(address)))
     throw new UsageError('Use --public with --live and an http or https address')
+  if (values.text !== undefined && values.notify === undefined) throw new UsageError('Use --text with --notify')
+  if (values.stations) return { config, kind: 'stations' }
+  if (values.station !== undefined) return { config, kind: 'station', station: stationIn('station', values.station) }
+  if (values.notify !== undefined)
+    return { config, kind: 'notify', station: stationIn('notify', values.notify), text: values.text }
   if (restore !== undefined) return { config, kind: 'restore', backup: restore }
   if (target !== undefined) return { config, kind: 'move', target }
   return check ? { config, kind: 'check', live, public: address } : { config, kind: 'start' }
+}
+
+/** Returns the station that the value of an option names. */
+function stationIn(option: string, value: string): string {
+  const station = parseStationKey(value)
+  if (station === undefined) throw new UsageError(`--${option} needs a station, such as N0CALL-7`)
+  return station
 }

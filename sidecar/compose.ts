@@ -115,6 +115,7 @@ async function startParts(core: Core, outside: Outside, recent: RecentEvents): P
       upstream: () => link.status(),
       problems: () => [...link.problems(), ...file.problems(), ...storing.problems()],
       gateways: () => dispatcher.gateways(),
+      sendTests: (station, from, text) => dispatcher.sendTests(station, from, text),
       pushesUnderWay: () => dispatcher.inFlight(),
       backups,
       certificateExpiresAt: api.certificateExpiresAt,

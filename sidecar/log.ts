@@ -10,6 +10,8 @@ export type LogFields = Readonly<Record<string, unknown>>
  * kebab-case name for searches and alerts; `msg` is a sentence for people.
  */
 export interface Log {
+  /** Whether debug lines are written. Hot paths ask first, so that other levels do not pay for the fields. */
+  readonly isDebug: boolean
   debug(event: string, msg: string, fields?: LogFields): void
   info(event: string, msg: string, fields?: LogFields): void
   warn(event: string, msg: string, fields?: LogFields): void
@@ -20,10 +22,34 @@ export interface Log {
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
+/** The values of `log.format`. `auto`: text on a terminal, JSON otherwise. */
+export const LOG_FORMATS = ['json', 'text', 'auto'] as const
+export type LogFormat = (typeof LOG_FORMATS)[number]
+
+/** The level and the format of a log. */
+export interface LogSettings {
+  readonly level: LogLevel
+  readonly format: LogFormat
+}
+
+/** A log whose level and format can change while it is in use. */
+export interface ConfigurableLog extends Log {
+  configure(settings: LogSettings): void
+}
+
+/** A log that drops every line. */
+export const SILENT_LOG: Log = { isDebug: false, debug() {}, info() {}, warn() {}, error() {} }
+
 /**
  * Creates a log that writes to `destination`. Default: stdout, written synchronously, so that a crash loses no line.
  */
-export function createLog(level: LogLevel, destination?: pino.DestinationStream): Log {
+export function createLog(
+  level: LogLevel,
+  destination?: pino.DestinationStream,
+  format: LogFormat = 'json',
+): ConfigurableLog {
+  const output = destination ?? pino.destination({ fd: 1, sync: true })
+  let isText = isTextFormat(format)
   const logger = pino(
     {
       level,
@@ -31,18 +57,43 @@ export function createLog(level: LogLevel, destination?: pino.DestinationStream)
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: printable },
     },
-    destination ?? pino.destination({ fd: 1, sync: true }),
+    { write: (line) => void output.write(isText ? lineAsText(line) : line) },
   )
+  // The logger replaces its methods when its level changes, so each call looks its method up.
   const writer =
-    (write: pino.LogFn) =>
-    (event: string, msg: string, fields: LogFields = {}) =>
-      write.call(logger, { event, ...fields }, printableText(msg))
+    (level: Exclude<LogLevel, 'silent'>) =>
+    (event: string, msg: string, fields: LogFields = {}) => {
+      if (logger.isLevelEnabled(level)) logger[level]({ event, ...fields }, printableText(msg))
+    }
   return {
-    debug: writer(logger.debug),
-    info: writer(logger.info),
-    warn: writer(logger.warn),
-    error: writer(logger.error),
+    get isDebug() {
+      return logger.isLevelEnabled('debug')
+    },
+    configure(settings) {
+      logger.level = settings.level
+      isText = isTextFormat(settings.format)
+    },
+    debug: writer('debug'),
+    info: writer('info'),
+    warn: writer('warn'),
+    error: writer('error'),
   }
+}
+
+function isTextFormat(format: LogFormat): boolean {
+  return format === 'text' || (format === 'auto' && process.stdout.isTTY)
+}
+
+/** Converts a line of JSON to text for people: `2026-01-31T23:59:59.000Z info  stopping: The sidecar stops. signal=SIGINT`. */
+function lineAsText(line: string): string {
+  const { time, level, component: _, event, msg, ...fields } = JSON.parse(line) as Readonly<Record<string, unknown>>
+  const details = Object.entries(fields).map(([name, value]) => ` ${name}=${fieldAsText(value)}`)
+  return `${time} ${String(level).padEnd(5)} ${event}: ${msg}${details.join('')}\n`
+}
+
+/** Quotes texts with blanks, so that each field ends where it seems to. */
+function fieldAsText(value: unknown): string {
+  return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)
 }
 
 /**

@@ -11,6 +11,8 @@ import { StoreLeftOpenError } from './operator/shutdown.ts'
 
 /** Exit code for a wrong configuration: `EX_CONFIG` of sysexits.h. */
 const EXIT_CONFIG = 78
+/** Exit code if no sidecar answers: `EX_UNAVAILABLE` of sysexits.h. */
+const EXIT_UNAVAILABLE = 69
 
 /**
  * Milliseconds that a stop may take, in case a part exceeds its own limit. Service managers kill a process soon after 5
@@ -37,9 +39,12 @@ interface Configuration {
 function readConfiguration({ config, kind }: Pick<ConfiguredCommand, 'config' | 'kind'>): Configuration {
   const isCommand = kind !== 'start'
   const outcome = loadSettings(config, process.env)
-  if (isCommand) for (const warning of outcome.warnings) process.stdout.write(`Warning: ${describeProblem(warning)}\n`)
+  // The running sidecar has logged its warnings, and programs may read the answers of these commands.
+  const isQuiet = kind === 'stations' || kind === 'station' || kind === 'notify'
+  const warnings = isQuiet ? [] : outcome.warnings
+  if (isCommand) for (const warning of warnings) process.stdout.write(`Warning: ${describeProblem(warning)}\n`)
   if ('settings' in outcome) return outcome
-  const log = createLog('info')
+  const log = createLog('info', undefined, 'auto')
   if (!isCommand) warnAbout(outcome.warnings, log)
   for (const problem of outcome.problems) {
     if (isCommand) process.stdout.write(`${describeProblem(problem)}\n`)
@@ -122,15 +127,33 @@ async function move(target: string, settings: Settings): Promise<never> {
   return printOutcome(await moveDatabase(target, settings))
 }
 
+/** Runs a command that asks the running sidecar. Returns the exit code. */
+async function ask(
+  command: Extract<ConfiguredCommand, { kind: 'stations' | 'station' | 'notify' }>,
+  { admin }: Settings,
+) {
+  const { listStations, notifyStation, showStation } = await import('./operator/commands/stations.ts')
+  const print = (line: string) => process.stdout.write(`${printableText(line)}\n`)
+  const outcome =
+    command.kind === 'stations'
+      ? await listStations(admin, Date.now(), print)
+      : command.kind === 'station'
+        ? await showStation(admin, command.station, Date.now())
+        : await notifyStation(admin, command.station, command.text)
+  for (const line of outcome.lines) print(line)
+  if (outcome.error !== undefined) process.stderr.write(`${printableText(outcome.error)}\n`)
+  return { done: 0, refused: 1, absent: EXIT_UNAVAILABLE }[outcome.kind]
+}
+
 function printOutcome({ done, lines }: { readonly done: boolean; readonly lines: readonly string[] }): never {
   for (const line of lines) (done ? process.stdout : process.stderr).write(`${line}\n`)
   process.exit(done ? 0 : 1)
 }
 
 async function run({ settings, warnings }: Configuration, readAgain: () => Reading): Promise<void> {
-  const log = createLog(settings.log.level)
+  const log = createLog(settings.log.level, undefined, settings.log.format)
   // Logs lines that must appear at any `log.level`: the addresses of the sidecar, and the reason why it ended.
-  const announcements = createLog('info')
+  const announcements = createLog('info', undefined, settings.log.format)
   const die = (event: string, msg: string, error: unknown): never => {
     // The log itself may fail, for example because stdout is closed.
     try {
@@ -167,7 +190,15 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
-  process.on('SIGHUP', () => void starting?.then((sidecar) => sidecar.reload(readAgain())).catch(() => {}))
+  process.on('SIGHUP', () => {
+    const reading = readAgain()
+    if ('settings' in reading) {
+      const { level, format } = reading.settings.log
+      log.configure({ level, format })
+      announcements.configure({ level: 'info', format })
+    }
+    void starting?.then((sidecar) => sidecar.reload(reading)).catch(() => {})
+  })
 
   try {
     warnAbout(warnings, log)
@@ -223,5 +254,10 @@ switch (command.kind) {
     break
   case 'move':
     await move(command.target, settings)
+    break
+  case 'stations':
+  case 'station':
+  case 'notify':
+    process.exitCode = await ask(command, settings)
     break
 }

@@ -116,7 +116,7 @@ function endpointsOf(
   inFlight: BytesInFlight,
 ): ReadonlyMap<string, Endpoint> {
   const check = createBodyChecks(webPush)
-  const rings = createRingCache(store)
+  const rings = createRingCache(store, undefined, log)
   const avatars = new AvatarCache(store.stations)
   const countRequests = (client: string, count: number) => limit.take(client, clock.elapsed(), count)
   return new Map([

@@ -1,4 +1,4 @@
-import { LOG_LEVELS } from '../log.ts'
+import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
 import { RESERVED_CALLSIGNS } from './reserved-callsigns.ts'
 
 /**
@@ -268,6 +268,12 @@ const log = section('The log on stdout.', {
     type: 'string',
     enum: LOG_LEVELS,
     default: 'info',
+  },
+  format: {
+    description: 'Set it to json for programs, to text for people, or to auto: text on a terminal, json otherwise.',
+    type: 'string',
+    enum: LOG_FORMATS,
+    default: 'auto',
   },
 })
 

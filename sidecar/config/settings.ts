@@ -1,4 +1,4 @@
-import type { LogLevel } from '../log.ts'
+import type { LogSettings } from '../log.ts'
 
 /**
  * The complete configuration, checked and frozen. `SIDECAR_…` environment variables override the file, and the file
@@ -22,7 +22,7 @@ export interface Settings {
   readonly rateLimit: RateLimitSettings
   readonly stations: StationsSettings
   readonly backup: BackupSettings
-  readonly log: { readonly level: LogLevel }
+  readonly log: LogSettings
 }
 
 export interface DatabaseTlsSettings {

@@ -46,8 +46,19 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     metrics.count(OUTCOME_COUNTERS[outcome.kind])
     if (outcome.kind === 'no_station') return
     const { sourceAsReceived: from, to, seqId } = message
-    if (outcome.ack) acks.acknowledge({ from, to, seqId })
-    else if (seqId !== '' && wantsAcks(stations.get(to), message)) acks.withhold(mayAck)
+    const stamp = outcome.kind === 'stored' ? outcome.message.stamp : outcome.stamp
+    if (outcome.kind === 'stored' && log.isDebug)
+      log.debug('message-stored', 'A message was stored.', { station: to, stamp, from, seqId })
+    if (outcome.ack) {
+      const isSent = acks.acknowledge({ from, to, seqId })
+      if (isSent && log.isDebug)
+        log.debug('message-acknowledged', 'A message was acknowledged to its sender.', {
+          station: to,
+          stamp,
+          from,
+          seqId,
+        })
+    } else if (seqId !== '' && wantsAcks(stations.get(to), message)) acks.withhold(mayAck)
   }
 
   async function storeAcks(received: readonly ReceivedAck[]): Promise<void> {

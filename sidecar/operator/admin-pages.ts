@@ -4,16 +4,10 @@ import { type Clock, within } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { StationKey } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import { htmlPage, jsonPage, type Page } from './answer-page.ts'
 import type { BackupOutcome } from './housekeeping/backups.ts'
-import { POLICY } from './page/style.ts'
-
-/** An answer from the operator's port. */
-export interface Page {
-  readonly status: number
-  readonly contentType: string
-  readonly body: string
-  readonly headers?: Readonly<Record<string, string>>
-}
+import type { POLICY } from './page/style.ts'
+import type { StationAnswers } from './station-answers.ts'
 
 export interface PageParts {
   /** Rejects if the process cannot do its work and a restart might help. */
@@ -26,6 +20,7 @@ export interface PageParts {
    * Returns the HTML of the status page, which must comply with {@link POLICY}. `refresh`: whether it reloads itself.
    */
   readonly statusPage: (refresh: boolean) => Promise<string>
+  readonly stations: StationAnswers
   readonly metrics: Pick<Metrics, 'expose'>
   readonly clock: Clock
   readonly log: Log
@@ -41,10 +36,13 @@ const ALIVE_WITHIN_MS = 2000
  */
 const READS_WITHIN_MS = 2500
 
+/** Answers a GET request. `call`: the last part of a path that ends with `/CALL`, else empty. */
+export type GetPage = (query: URLSearchParams, call: string) => Promise<Page>
+
 /** Returns the pages for GET requests, by path. */
-export function pagesOf(parts: PageParts): ReadonlyMap<string, (query: URLSearchParams) => Promise<Page>> {
-  const { statusPage, obstacles, metrics } = parts
-  return new Map<string, (query: URLSearchParams) => Promise<Page>>([
+export function pagesOf(parts: PageParts): ReadonlyMap<string, GetPage> {
+  const { statusPage, stations, obstacles, metrics } = parts
+  return new Map<string, GetPage>([
     ['/', async (query) => htmlPage(await statusPage(query.get('refresh') !== 'off'))],
     ['/healthz', () => healthPage(parts)],
     [
@@ -55,6 +53,10 @@ export function pagesOf(parts: PageParts): ReadonlyMap<string, (query: URLSearch
       },
     ],
     ['/readyz/api', () => apiReadyPage(parts)],
+    ['/stations', (query) => stations.list(query)],
+    ['/stations/CALL', (_query, call) => stations.station(call)],
+    ['/view', (query) => stations.viewList(query)],
+    ['/view/CALL', (_query, call) => stations.viewStation(call)],
     [
       '/metrics',
       async () => {
@@ -69,12 +71,18 @@ export interface CommandParts {
   readonly backUp: () => Promise<BackupOutcome>
   /** Removes a station with all its devices. Returns false if there is no such station. */
   readonly unregister: (station: StationKey) => Promise<boolean>
+  readonly stations: StationAnswers
 }
 
 /** Returns the commands for POST requests, by path. */
-export function commandsOf({ backUp, unregister }: CommandParts): ReadonlyMap<string, (body: Buffer) => Promise<Page>> {
+export function commandsOf({
+  backUp,
+  unregister,
+  stations,
+}: CommandParts): ReadonlyMap<string, (body: Buffer) => Promise<Page>> {
   return new Map<string, (body: Buffer) => Promise<Page>>([
     ['/backup', async () => backupPage(await backUp())],
+    ['/notify', (body) => stations.notify(body)],
     [
       '/unregister',
       async (body) => {
@@ -87,10 +95,6 @@ export function commandsOf({ backUp, unregister }: CommandParts): ReadonlyMap<st
       },
     ],
   ])
-}
-
-export function jsonPage(status: number, body: object): Page {
-  return { status, contentType: 'application/json', body: `${JSON.stringify(body)}\n` }
 }
 
 async function healthPage({ checkAlive, clock, log }: PageParts): Promise<Page> {
@@ -137,9 +141,4 @@ function backupPage(outcome: BackupOutcome): Page {
     case 'failed':
       return jsonPage(500, { error: 'backup_failed', message: outcome.message, code: outcome.code })
   }
-}
-
-function htmlPage(body: string): Page {
-  const headers = { 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'no-referrer' }
-  return { status: 200, contentType: 'text/html; charset=utf-8', body, headers }
 }

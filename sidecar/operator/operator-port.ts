@@ -2,17 +2,21 @@ import type { HttpListener } from '../api/http-listener.ts'
 import { isPostgresAddress } from '../config/postgres-address.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
-import type { StationKey, Store } from '../messages/store.ts'
+import type { Station, StationKey, Store } from '../messages/store.ts'
 import type { Metrics } from '../metrics.ts'
+import type { TestOutcome } from '../push/delivery/test-notification.ts'
 import { installGauges } from './gauges.ts'
 import type { Backups } from './housekeeping/backups.ts'
 import { renderStatusPage } from './page/status-page.ts'
 import { serveAdmin } from './server.ts'
+import { StationAnswers } from './station-answers.ts'
 import { type StatusParts, StatusSource } from './status-source.ts'
 import { watchEventLoop } from './watch/event-loop.ts'
 import type { RecentEvents } from './watch/recent-events.ts'
 
 interface OperatorParts extends Omit<StatusParts, 'lastBackupAt' | 'recent' | 'metrics'> {
+  /** Sends a test notification to each device of the station. */
+  readonly sendTests: (station: Station, from: StationKey, text: string) => Promise<readonly TestOutcome[]>
   readonly backups: Pick<Backups, 'make' | 'lastMadeAt'>
   readonly recent: RecentEvents
   readonly metrics: Metrics
@@ -45,6 +49,11 @@ export async function openOperatorPort(parts: OperatorParts): Promise<HttpListen
       obstacles: () => source.currentObstacles(),
       backUp: () => backups.make(),
       unregister: (station) => unregister(station, store, metrics, recent.log),
+      stations: new StationAnswers({
+        reports: store.reports,
+        notify: (station, text) => notify(station, text, parts),
+        now: () => clock.now(),
+      }),
       statusPage: async (refresh) => renderStatusPage(await source.status(), refresh),
       metrics,
       clock,
@@ -105,4 +114,15 @@ async function unregister(station: StationKey, store: Store, metrics: Metrics, l
   metrics.count('stations_unregistered')
   log.info('station-ended', 'An operator removed a station with all its devices.', { station })
   return true
+}
+
+/** Sends a test notification. Resolves with undefined if the station is not registered. */
+async function notify(
+  key: StationKey,
+  text: string | undefined,
+  { store, settings, sendTests }: Pick<OperatorParts, 'store' | 'settings' | 'sendTests'>,
+): Promise<readonly TestOutcome[] | undefined> {
+  const station = await store.stations.find(key)
+  const { callsign } = settings.aprsis
+  return station && sendTests(station, callsign, text || `Test notification of the sidecar ${callsign}`)
 }

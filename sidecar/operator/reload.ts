@@ -42,7 +42,13 @@ export function reloadBy({
   }
 }
 
-const RELOADABLE: ReadonlySet<string> = new Set(['stations.reserved', 'stations.blockedSenders'])
+const RELOADABLE: ReadonlySet<string> = new Set([
+  'stations.reserved',
+  'stations.blockedSenders',
+  // The command applies these two itself, because it created the log.
+  'log.level',
+  'log.format',
+])
 
 /** Returns the paths of the settings that differ. Both configurations have the same members. */
 function differences(left: unknown, right: unknown, steps: readonly string[]): readonly string[] {

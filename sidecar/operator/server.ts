@@ -3,7 +3,8 @@ import { type HttpListener, listenHttp } from '../api/http-listener.ts'
 import { receiveBody } from '../api/requests/body.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Log } from '../log.ts'
-import { type CommandParts, commandsOf, jsonPage, type Page, type PageParts, pagesOf } from './admin-pages.ts'
+import { type CommandParts, commandsOf, type PageParts, pagesOf } from './admin-pages.ts'
+import { jsonPage, type Page } from './answer-page.ts'
 import { answersHost } from './host-header.ts'
 
 interface AdminParts extends PageParts, CommandParts {
@@ -27,8 +28,9 @@ export function warnNotLocal(loopback: boolean, log: Pick<Log, 'warn'>): void {
 /**
  * Serves the operator's port. `/` is a status page for people. Probes use `/healthz` (must the sidecar be restarted?),
  * `/readyz` (does it fully work?) and, for load balancers, `/readyz/api` (can it answer requests?). There are also
- * `/metrics`, `POST /backup` and `POST /unregister`. None of these needs a password, so the port must be on loopback or
- * a private network.
+ * `/metrics`, `POST /backup` and `POST /unregister`. `/stations` and `/stations/CALL` say what the sidecar knows of
+ * stations, `/view` and `/view/CALL` show the same as pages, and `POST /notify` sends a test notification. None of these
+ * needs a password, so the port must be on loopback or a private network.
  */
 export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
   const { admin, log } = parts
@@ -69,13 +71,15 @@ class AdminHandler {
     // Reads and discards a body, if there is one.
     request.resume()
     if (command) return refuseMethod(response, 'POST')
-    const page = this.#pages.get(path)
+    // The callsign is the rest of the path. A rest with other characters is no callsign, so it needs no decoding.
+    const [, folder, call = ''] = /^(\/[a-z]+\/)([^/]+)$/.exec(path) ?? []
+    const page = this.#pages.get(path) ?? this.#pages.get(`${folder}CALL`)
     if (!page) {
       const message = `There are ${[...this.#pages.keys(), ...this.#commands.keys()].join(', ')}.`
       return send(response, jsonPage(404, { error: 'not_found', message }))
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') return refuseMethod(response, 'GET, HEAD')
-    send(response, await page(new URLSearchParams(query)))
+    send(response, await page(new URLSearchParams(query), call))
   }
 }
 

@@ -23,6 +23,23 @@ describe('The log of the sidecar', () => {
     )
   })
 
+  // Shows: sidecar O2.6.
+  it('a configured log writes at its new level, in its new format', () => {
+    const lines: string[] = []
+    const log = createLog('info', { write: (line) => void lines.push(line) })
+    log.debug('first-was', 'It was.')
+    expect(log.isDebug).to.equal(false)
+    log.configure({ level: 'debug', format: 'text' })
+    expect(log.isDebug).to.equal(true)
+    log.debug('second-was', 'It was.', { station: 'N0CALL', text: 'a "b" c', n: 1, list: ['x'] })
+    log.configure({ level: 'silent', format: 'json' })
+    log.error('third-was', 'It was.')
+    expect(lines).to.have.length(1)
+    expect(lines[0]).to.match(
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z debug second-was: It was\. station=N0CALL text="a \\"b\\" c" n=1 list=\["x"\]\n$/,
+    )
+  })
+
   // Shows: sidecar C1.26.
   it('writes no line below log.level, and no line at all if that is silent', () => {
     const counts = LOG_LEVELS.map((level) => {

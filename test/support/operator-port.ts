@@ -3,6 +3,7 @@ import { systemClock } from '../../sidecar/clock.ts'
 import { createLog } from '../../sidecar/log.ts'
 import { createMetrics } from '../../sidecar/metrics.ts'
 import { serveAdmin } from '../../sidecar/operator/server.ts'
+import { StationAnswers } from '../../sidecar/operator/station-answers.ts'
 
 /** The operator's port of a sidecar in which all is well, but for what `parts` say. */
 export function serveOperatorPort(parts: Partial<Parameters<typeof serveAdmin>[0]> = {}): Promise<HttpListener> {
@@ -12,6 +13,11 @@ export function serveOperatorPort(parts: Partial<Parameters<typeof serveAdmin>[0
     checkReads: async () => {},
     obstacles: async () => [],
     statusPage: async () => '',
+    stations: new StationAnswers({
+      reports: { list: async () => [], get: async () => undefined },
+      notify: async () => undefined,
+      now: () => systemClock.now(),
+    }),
     backUp: async () => ({ kind: 'off' }),
     unregister: async () => false,
     metrics: createMetrics(),

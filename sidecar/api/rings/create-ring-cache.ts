@@ -1,3 +1,4 @@
+import { type Log, SILENT_LOG } from '../../log.ts'
 import type { Cursors, Feed, History, Stations } from '../../messages/store.ts'
 import { LocalRings } from './local-rings.ts'
 import type { RingCache } from './ring-cache.ts'
@@ -23,9 +24,9 @@ const MAX_BYTES = 80_000_000
  * Creates the ring cache that fits the store: {@link LocalRings} if only this process uses it, otherwise {@link
  * SharedRings}. `maxBytes` limits all rings together; the least recently requested ones are dropped first.
  */
-export function createRingCache(store: RingStore, maxBytes: number = MAX_BYTES): RingCache {
+export function createRingCache(store: RingStore, maxBytes: number = MAX_BYTES, log: Log = SILENT_LOG): RingCache {
   const { stations, history } = store
   const memory = new RingMemory(stations, maxBytes)
-  if (store.isShared) return new SharedRings({ stations, history, memory })
-  return new LocalRings({ stations, history, feed: store.feed, cursors: store.cursors, memory })
+  if (store.isShared) return new SharedRings({ stations, history, memory, log })
+  return new LocalRings({ stations, history, feed: store.feed, cursors: store.cursors, memory, log })
 }

@@ -1,6 +1,8 @@
+import type { Log } from '../../log.ts'
 import { hasOptions } from '../../messages/devices/device-options.ts'
 import { deviceOf } from '../../messages/station.ts'
 import type { Cursors, DeviceId, Feed, History, StationKey, Stations, StoredMessage } from '../../messages/store.ts'
+import { logFetched } from './fetch-log.ts'
 import { ownAnswer } from './own-answer.ts'
 import { addToRing, createRing } from './ready-ring.ts'
 import type { NewMessages, RingCache } from './ring-cache.ts'
@@ -12,6 +14,7 @@ interface LocalRingsParts {
   readonly feed: Feed
   readonly cursors: Cursors
   readonly memory: RingMemory
+  readonly log: Log
 }
 
 /** A ring that is being loaded from the history. */
@@ -37,13 +40,15 @@ export class LocalRings implements RingCache {
   readonly #history: Pick<History, 'since' | 'perStation'>
   readonly #cursors: Cursors
   readonly #memory: RingMemory
+  readonly #log: Log
   readonly #loads = new Map<StationKey, Load>()
 
-  constructor({ stations, history, feed, cursors, memory }: LocalRingsParts) {
+  constructor({ stations, history, feed, cursors, memory, log }: LocalRingsParts) {
     this.#stations = stations
     this.#history = history
     this.#cursors = cursors
     this.#memory = memory
+    this.#log = log
     feed.onStored((messages) => this.#add(messages))
   }
 
@@ -58,6 +63,7 @@ export class LocalRings implements RingCache {
     if (!cached) return this.#load(key, device, since)
     this.#memory.touch(key)
     const head = this.#memory.headOf(key, cached, since)
+    if (this.#log.isDebug) logFetched(this.#log, key, cached.ring.stamps, since)
     const newest = cached.ring.stamps.at(-1) ?? 0
     const isTruncated = cached.ring.newestDropped > since
     const serverTime = await this.#cursors.stampFor(key, device, since, newest > since ? newest : undefined)
@@ -92,6 +98,13 @@ export class LocalRings implements RingCache {
     try {
       const read = await this.#history.since(key, device, since)
       if (!read) return undefined
+      if (this.#log.isDebug)
+        logFetched(
+          this.#log,
+          key,
+          read.messages.map(({ stamp }) => stamp),
+          since,
+        )
       if (!read.isShareable) return ownAnswer(read, since, this.#stations)
       const { messages, newestDropped, answerStamp: serverTime } = read
       const { perStation } = this.#history

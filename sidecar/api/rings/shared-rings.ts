@@ -1,4 +1,6 @@
+import type { Log } from '../../log.ts'
 import type { DeviceId, History, NewMessages as ReadMessages, StationKey, Stations } from '../../messages/store.ts'
+import { logFetched } from './fetch-log.ts'
 import { ownAnswer } from './own-answer.ts'
 import { addToRing, createRing } from './ready-ring.ts'
 import type { NewMessages, RingCache } from './ring-cache.ts'
@@ -8,6 +10,7 @@ interface SharedRingsParts {
   readonly stations: Pick<Stations, 'get'>
   readonly history: Pick<History, 'since' | 'perStation'>
   readonly memory: RingMemory
+  readonly log: Log
 }
 
 /**
@@ -29,13 +32,15 @@ export class SharedRings implements RingCache {
   readonly #stations: Pick<Stations, 'get'>
   readonly #history: Pick<History, 'since' | 'perStation'>
   readonly #memory: RingMemory
+  readonly #log: Log
   /** Lineage of the history from which the cached rings were read. */
   #lineage: string | undefined
 
-  constructor({ stations, history, memory }: SharedRingsParts) {
+  constructor({ stations, history, memory, log }: SharedRingsParts) {
     this.#stations = stations
     this.#history = history
     this.#memory = memory
+    this.#log = log
   }
 
   get bytes(): number {
@@ -71,6 +76,7 @@ export class SharedRings implements RingCache {
     this.#memory.put(key, current)
     const last = ring.stamps.at(-1) ?? 0
     const head = this.#memory.headOf(key, current, since)
+    if (this.#log.isDebug) logFetched(this.#log, key, ring.stamps, since)
     return { head, serverTime: last > since ? last : read.answerStamp, isTruncated: ring.newestDropped > since }
   }
 
@@ -82,6 +88,11 @@ export class SharedRings implements RingCache {
     read: ReadMessages | undefined,
   ): Promise<NewMessages | undefined> {
     const whole = read ?? (await this.#history.since(key, device, since))
-    return whole && ownAnswer(whole, since, this.#stations)
+    if (!whole) return undefined
+    if (this.#log.isDebug) {
+      const stamps = whole.messages.map(({ stamp }) => stamp)
+      logFetched(this.#log, key, stamps, since)
+    }
+    return ownAnswer(whole, since, this.#stations)
   }
 }

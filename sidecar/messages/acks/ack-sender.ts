@@ -6,8 +6,11 @@ import type { Acknowledgeable } from './ack-throttle.ts'
 export interface AckSender {
   /** Returns whether an ack could be sent now. */
   ready(): boolean
-  /** Sends the ack of a durable message. Call only if the store has assigned the ack to this process. */
-  acknowledge(message: Acknowledgeable): void
+  /**
+   * Sends the ack of a durable message, and returns whether it was sent. Call only if the store has assigned the ack to
+   * this process.
+   */
+  acknowledge(message: Acknowledgeable): boolean
   /**
    * Counts an ack that is not sent although its station wants acks. `ready`: the value of {@link ready} before storing.
    */
@@ -32,7 +35,11 @@ interface AckSenderParts {
 export function createAckSender({ send, canSend, metrics }: AckSenderParts): AckSender {
   return {
     ready: canSend,
-    acknowledge: (message) => metrics.count(send(ackLine(message)) ? 'acks_sent' : 'acks_unsendable'),
+    acknowledge(message) {
+      const isSent = send(ackLine(message))
+      metrics.count(isSent ? 'acks_sent' : 'acks_unsendable')
+      return isSent
+    },
     withhold: (ready) => metrics.count(ready ? 'acks_throttled' : 'acks_unsendable'),
   }
 }

@@ -1,15 +1,13 @@
 import { type ProbeOutcome, probeUpstream } from '../../aprsis/connection/probe.ts'
 import { systemClock } from '../../clock.ts'
 import type { Settings } from '../../config/settings.ts'
-import type { Log } from '../../log.ts'
+import { SILENT_LOG } from '../../log.ts'
 import type { Platform } from '../../messages/store.ts'
 import type { PushGateway, PushOutcome } from '../../push/gateway/gateway.ts'
 import { openGateways } from '../../push/open-gateways.ts'
 import { trialKeys } from '../../push/web-push/vapid-file.ts'
 import { checkPublic } from './check-public.ts'
 import { fail, ok, type Verdict } from './verdict.ts'
-
-const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
  * Checks APRS-IS and the push gateways with the same clients as a running sidecar. Sends nothing to radios or phones.
@@ -58,7 +56,7 @@ function loginVerdict(subject: string, verified: boolean, passcode: number): Ver
 const NAMES: Readonly<Record<Platform, string>> = { android: 'FCM', ios: 'APNs', webpush: 'Web Push' }
 
 async function askGateways({ push }: Settings): Promise<readonly Verdict[]> {
-  const gateways = openGateways(push, SILENT, systemClock, trialKeys(push.webpush))
+  const gateways = openGateways(push, SILENT_LOG, systemClock, trialKeys(push.webpush))
   try {
     return await Promise.all(
       (Object.keys(NAMES) as Platform[]).map((platform) => askGateway(NAMES[platform], gateways[platform])),

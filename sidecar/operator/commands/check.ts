@@ -10,7 +10,7 @@ import { systemClock } from '../../clock.ts'
 import { isLoopback } from '../../config/address-scope.ts'
 import { isPostgresAddress } from '../../config/postgres-address.ts'
 import type { Settings } from '../../config/settings.ts'
-import type { Log } from '../../log.ts'
+import { type Log, SILENT_LOG } from '../../log.ts'
 import { openGateways } from '../../push/open-gateways.ts'
 import { agreeOnVapidKeys } from '../../push/web-push/shared-vapid-keys.ts'
 import { trialKeys, VapidKeysError, warnOfUnkeptKeys } from '../../push/web-push/vapid-file.ts'
@@ -48,7 +48,7 @@ const PASSING_CODES: Readonly<Record<string, string>> = {
 export async function checkStart(settings: Settings, configFile?: string): Promise<Findings> {
   const errors: string[] = []
   const warnings: string[] = []
-  const log = { ...SILENT, warn: (_event: string, msg: string) => void warnings.push(msg) }
+  const log = { ...SILENT_LOG, warn: (_event: string, msg: string) => void warnings.push(msg) }
   const attempt = async (where: string, work: () => unknown): Promise<void> => {
     try {
       await work()
@@ -66,7 +66,7 @@ export async function checkStart(settings: Settings, configFile?: string): Promi
   await attempt('database', async () => {
     if (isPostgresAddress(settings.database)) {
       const { inspectPostgres } = await import('../../store/postgres/inspect-postgres.ts')
-      await inspectPostgres(settings, systemClock, log, (keyring) => agreeOnVapidKeys(settings, keyring, SILENT))
+      await inspectPostgres(settings, systemClock, log, (keyring) => agreeOnVapidKeys(settings, keyring, SILENT_LOG))
     } else if ((await inspectDatabase(settings.database)) === 'in_use')
       warnings.push('The database is in use, probably by a sidecar, so it was not checked for damage.')
   })
@@ -93,8 +93,6 @@ export async function checkStart(settings: Settings, configFile?: string): Promi
   }
   return { errors, warnings }
 }
-
-const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 async function tryGateways(settings: Settings, log: Log): Promise<void> {
   warnOfUnkeptKeys(settings, log)

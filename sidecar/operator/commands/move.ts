@@ -4,7 +4,7 @@ import { addressIsReadable, backupsAreOfAFile, listenersCarryAll } from '../../c
 import { isPostgresAddress, shownAddress } from '../../config/postgres-address.ts'
 import type { Settings } from '../../config/settings.ts'
 import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from '../../config/vapid-keys.ts'
-import type { Log } from '../../log.ts'
+import { SILENT_LOG } from '../../log.ts'
 import { openFileContents } from '../../store/sqlite/copies/file-contents.ts'
 import { IN_MEMORY } from '../../store/sqlite/database/database-file.ts'
 import { demandPackages } from './packages.ts'
@@ -14,8 +14,6 @@ export interface MoveReport {
   readonly done: boolean
   readonly lines: readonly string[]
 }
-
-const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
  * Copies the SQLite file in `settings` to the PostgreSQL database at `target`, which must not have stations yet. Copies
@@ -35,7 +33,7 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
     ])
     const contents = await openFileContents(database)
     try {
-      const postgres = await connectPostgres({ database: target, databaseTls }, systemClock, SILENT)
+      const postgres = await connectPostgres({ database: target, databaseTls }, systemClock, SILENT_LOG)
       try {
         await migrate(postgres)
         const counts = await fillDatabase(postgres, contents, { perStation: history.perStation, vapidKeys })

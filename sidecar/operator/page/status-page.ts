@@ -119,6 +119,7 @@ function tiles(status: Status): Html {
   const webPushText = devices.webpush === 0 ? undefined : html` · ${count(devices.webpush)} Web Push${off('webpush')}`
   return html`<dl class="grid tiles">
 <div class="card tile"><dt>Stations</dt><dd><span class="big">${count(stations)}</span> of ${count(maxStations)}</dd>
+<dd><a href="/view">Each station</a></dd>
 <dd>${registryBar(status)}<span class="soft">Devices: ${count(devices.android)} Android${off('android')} · ${count(devices.ios)} iOS${off('ios')}${webPushText}</span></dd></div>
 <div class="card tile"><dt>Messages stored</dt><dd class="big">${count(counts.messages_stored)}</dd><dd class="soft">${
     status.lastPacketAt === undefined

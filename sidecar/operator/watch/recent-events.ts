@@ -50,7 +50,15 @@ export function rememberEvents(log: Log, clock: Clock): RecentEvents {
       log[level](event, msg, fields)
     }
   return {
-    log: { debug: log.debug, info: log.info, warn: remembering('warn'), error: remembering('error') },
+    log: {
+      get isDebug() {
+        return log.isDebug
+      },
+      debug: log.debug,
+      info: log.info,
+      warn: remembering('warn'),
+      error: remembering('error'),
+    },
     list: () => [...events],
   }
 }

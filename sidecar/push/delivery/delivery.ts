@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { type Log, shortToken } from '../../log.ts'
 import type { PushClaim, PushQueue } from '../../messages/push-queue.ts'
+import type { PushResult, PushResultKind } from '../../messages/reports/push-result.ts'
 import { deviceOf } from '../../messages/station.ts'
 import type { Platform, StationKey, Stations } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
@@ -37,6 +38,9 @@ interface Failure {
   readonly reason: string
   readonly afterMs?: number | undefined
 }
+
+/** The operator sees at most so many characters of a gateway's reason. */
+const MAX_REASON_CHARACTERS = 300
 
 const MS_PER_S = 1000
 
@@ -106,7 +110,10 @@ export class Deliveries {
       platform: device.platform,
       reason: isGatewayOff ? 'gateway_off' : 'token_dead',
     })
-    return this.#record(station, pushes.settle(claim))
+    // The gateway's answer that made a token dead stays the last result.
+    const reason = `No push gateway is configured for ${device.platform}.`
+    const result = isGatewayOff ? this.#result('gateway_off', reason) : undefined
+    return this.#record(station, pushes.settle(claim, result))
   }
 
   async #conclude(inFlight: ClaimInFlight, outcome: PushOutcome): Promise<void> {
@@ -130,14 +137,22 @@ export class Deliveries {
   }
 
   async #accepted({ claim, claimedAt }: ClaimInFlight): Promise<void> {
-    const { stations, pushes, clock, metrics } = this.#parts
-    const { station, device, refusals, waitedMs } = claim
+    const { stations, pushes, clock, log, metrics } = this.#parts
+    const { station, device, unpushed, refusals, waitedMs } = claim
     const { platform } = device
     metrics.countCase('pushes_accepted', { platform })
     stations.prove(station)
     // A notification that waited for an administrator says nothing about the speed of the gateway.
     if (refusals === 0) metrics.observePushLatency(platform, (waitedMs + clock.elapsed() - claimedAt) / MS_PER_S)
-    await this.#record(station, pushes.settle(claim))
+    if (log.isDebug)
+      log.debug('message-pushed', 'A push gateway accepted a notification of one or more messages.', {
+        station,
+        stamp: unpushed.newest.stamp,
+        count: unpushed.count,
+        platform,
+        token: shortToken(device.pushToken),
+      })
+    await this.#record(station, pushes.settle(claim, this.#result('accepted')))
   }
 
   async #refused(claim: PushClaim, reason: string): Promise<void> {
@@ -148,7 +163,7 @@ export class Deliveries {
       'A push gateway refused a notification, which is dropped; the phone gets its messages by sync. Please report this as a bug, with the reason.',
       logFields(claim, reason),
     )
-    await this.#record(claim.station, pushes.settle(claim))
+    await this.#record(claim.station, pushes.settle(claim, this.#result('refused', reason)))
   }
 
   async #tokenGone(inFlight: ClaimInFlight, reason: string): Promise<void> {
@@ -169,9 +184,10 @@ export class Deliveries {
     }
     // True if the device has registered another token meanwhile. Then the notification is sent again, to that token.
     const isAlive = deviceOf(stations.get(station), id)?.tokenDead === false
+    const result = this.#result('token_gone', reason)
     await this.#record(
       station,
-      isAlive ? pushes.retryLater(claim, { delayMs: 0, tries: 0, refusals: 0 }) : pushes.settle(claim),
+      isAlive ? pushes.retryLater(claim, { delayMs: 0, tries: 0, refusals: 0 }, result) : pushes.settle(claim, result),
     )
   }
 
@@ -179,7 +195,7 @@ export class Deliveries {
     const { random, isClosing, metrics } = this.#parts
     if (isClosing()) return this.#handBack(claim, 0)
     metrics.countCase('pushes_retried', { platform: claim.device.platform, reason: 'credentials' })
-    await this.#retry(claim, planAfterRefusal(claim, random()), reason)
+    await this.#retry(claim, planAfterRefusal(claim, random()), this.#result('unauthorized', reason), reason)
   }
 
   #databaseFailed(inFlight: ClaimInFlight, error: unknown): Promise<void> {
@@ -195,9 +211,10 @@ export class Deliveries {
     const { cause, reason } = failure
     if (isClosing()) return this.#handBack(claim, 0)
     const next = this.#planAfter(inFlight, failure)
+    const result = this.#resultOf(failure)
     if (next) {
       metrics.countCase('pushes_retried', { platform, reason: cause })
-      return this.#retry(claim, next, reason)
+      return this.#retry(claim, next, result, reason)
     }
     metrics.countCase('pushes_given_up', { platform, reason: cause })
     // Some phones are always offline, so this is not worth a warning.
@@ -212,7 +229,7 @@ export class Deliveries {
         },
       )
     // Settles only the messages of this claim. Newer messages get their own notification.
-    await this.#record(station, pushes.settle(claim))
+    await this.#record(station, pushes.settle(claim, result))
   }
 
   /** Plans the next try after a failure. Returns undefined if the notification must be dropped. */
@@ -225,7 +242,7 @@ export class Deliveries {
     return planWhilePhoneIsAway(claim, Math.min(claim.waitedMs + triedMs, newestAgeMs), random())
   }
 
-  #retry(claim: PushClaim, next: NextTry, reason: string): Promise<void> {
+  #retry(claim: PushClaim, next: NextTry, result: PushResult | undefined, reason: string): Promise<void> {
     const { pushes, log } = this.#parts
     const { station } = claim
     const { tries, refusals, delayMs } = next
@@ -235,7 +252,17 @@ export class Deliveries {
       delayMs,
       reason,
     })
-    return this.#record(station, pushes.retryLater(claim, next))
+    return this.#record(station, pushes.retryLater(claim, next, result))
+  }
+
+  /** Returns the result of a failure; undefined if no gateway was asked. */
+  #resultOf({ cause, reason }: Failure): PushResult | undefined {
+    if (cause === 'database') return undefined
+    return this.#result(cause === 'phone' ? 'phone_away' : 'try_later', reason)
+  }
+
+  #result(outcome: PushResultKind, reason: string | null = null): PushResult {
+    return { at: this.#parts.clock.now(), outcome, reason: reason?.slice(0, MAX_REASON_CHARACTERS) ?? null }
   }
 
   /** Returns a claim to the queue without counting a try, because nothing was sent or no answer arrived. */

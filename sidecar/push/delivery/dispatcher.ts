@@ -1,13 +1,14 @@
 import { type Clock, within } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import type { PushClaim, PushQueue } from '../../messages/push-queue.ts'
-import { PLATFORMS, type Platform, type StationKey, type Stations } from '../../messages/store.ts'
+import { PLATFORMS, type Platform, type Station, type StationKey, type Stations } from '../../messages/store.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { PushGateway } from '../gateway/gateway.ts'
 import type { SenderAvatar } from '../gateway/notification.ts'
 import type { GatewayAnswers } from './answers.ts'
 import { type ClaimInFlight, Deliveries } from './delivery.ts'
 import { SendSlots } from './send-slots.ts'
+import { sendTests, type TestOutcome } from './test-notification.ts'
 import { WatchedGateway } from './watched-gateway.ts'
 
 /** The dependencies of the dispatcher. */
@@ -103,6 +104,12 @@ export class Dispatcher {
         return pushes.waiting(gateway.platform)
       },
     }))
+  }
+
+  /** Sends a test notification to each device of the station, beside the queue. See {@link sendTests}. */
+  sendTests(station: Station, from: StationKey, text: string): Promise<readonly TestOutcome[]> {
+    const { stations, clock } = this.#parts
+    return sendTests({ gateways: this.#gateways, stations, clock }, station, from, text)
   }
 
   /**

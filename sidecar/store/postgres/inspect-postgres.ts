@@ -1,12 +1,10 @@
 import type { Clock } from '../../clock.ts'
-import type { Log } from '../../log.ts'
+import { type Log, SILENT_LOG } from '../../log.ts'
 import type { Keyring } from '../../messages/keyring.ts'
 import { connectPostgres, type PostgresSettings } from './database/connection.ts'
 import { warnOfLoss } from './database/durability.ts'
 import { inspectKeyring } from './keyring.ts'
 import { inspectSchema } from './schema/migrations.ts'
-
-const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
  * Checks whether the store could be opened, with the same warnings, without creating or upgrading anything. Rejects
@@ -19,7 +17,7 @@ export async function inspectPostgres(
   log: Pick<Log, 'warn'>,
   checkKeys: (keyring: Keyring) => Promise<unknown> = async () => {},
 ): Promise<void> {
-  const postgres = await connectPostgres(settings, clock, SILENT)
+  const postgres = await connectPostgres(settings, clock, SILENT_LOG)
   try {
     await inspectSchema(postgres)
     await warnOfLoss(postgres, log)

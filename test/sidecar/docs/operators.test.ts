@@ -84,10 +84,11 @@ describe('The documents for operators', () => {
     }
     const answers = [
       ...rowsIn(textOf('backups-and-upgrades.md', '## Back up'), 'answer of `/backup`'),
+      ...rowsIn(textOf('every-day.md', '## See one station'), 'answer of `/stations` and `/notify`'),
       ...rowsIn(textOf('every-day.md', '## End a station'), 'answer of `/unregister`'),
     ]
     const codes = answers.filter(([, status]) => status !== '200').flatMap(([cell]) => codesIn(cell))
-    const sources = source('operator/server.ts') + source('operator/admin-pages.ts')
+    const sources = ['server', 'admin-pages', 'station-answers'].map((name) => source(`operator/${name}.ts`)).join('')
     const codesInSource = sources.match(/(?<=error: ')[a-z_]+/g) ?? []
     // Codes that any other page of the port answers too.
     expect(new Set(codesInSource)).to.deep.equal(new Set([...codes, 'not_found', 'internal', 'misdirected']))

@@ -43,6 +43,7 @@ describe('The operator port over a real store', () => {
       upstream: () => upstream,
       problems: () => problems,
       gateways: () => [android],
+      sendTests: async () => [],
       pushesUnderWay: () => 0,
       certificateExpiresAt: () => undefined,
       backups: { make: async () => ({ kind: 'off' }), lastMadeAt: () => undefined },

@@ -1,0 +1,76 @@
+import { request } from 'node:http'
+import { isIPv6 } from 'node:net'
+import type { Settings } from '../../config/settings.ts'
+
+/** An answer of a running sidecar. `error`: the sidecar's own error code, if it refused. */
+export type SidecarAnswer<Body> =
+  | { readonly kind: 'answered'; readonly body: Body }
+  | { readonly kind: 'refused'; readonly message: string }
+  /** No sidecar answers at `admin`. */
+  | { readonly kind: 'absent'; readonly message: string }
+
+/** Longer than a test notification takes at most. */
+const ANSWER_WITHIN_MS = 15_000
+/** The largest answer has 1,000 stations, or the messages of the largest ring. */
+const MAX_ANSWER_BYTES = 10_000_000
+
+/** Asks the sidecar whose operator's port is at `admin`. `body`: the JSON of a POST request. Never rejects. */
+export async function askSidecar<Body>(
+  { host, port }: Settings['admin'],
+  path: string,
+  body?: object,
+): Promise<SidecarAnswer<Body>> {
+  const address = reachable(host)
+  const where = `http://${isIPv6(address) ? `[${address}]` : address}:${port}`
+  const absent = (reason: string): SidecarAnswer<Body> => ({
+    kind: 'absent',
+    message: `No sidecar answers at ${where} (${reason}). Start it, or check admin.host and admin.port.`,
+  })
+  if (port === 0) return absent('admin.port is 0, so the sidecar chooses another port at each start')
+  try {
+    const { status, text } = await send({ host: address, port, path }, body)
+    const answer: unknown = JSON.parse(text)
+    if (status === 200) return { kind: 'answered', body: answer as Body }
+    const { error, message } = Object(answer) as Readonly<Record<string, unknown>>
+    if (typeof error !== 'string' || error === 'not_found')
+      return absent('a program answers there that does not know this request')
+    return { kind: 'refused', message: String(message) }
+  } catch (error) {
+    return absent(error instanceof SyntaxError ? 'another program answers there' : reasonOf(error))
+  }
+}
+
+/** Returns an address that reaches a server which listens on `host`. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  return host === '::' ? '::1' : host
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message
+}
+
+/** Sends one request. `fetch` is not used, because it refuses some ports and obeys proxies. */
+function send(
+  target: { readonly host: string; readonly port: number; readonly path: string },
+  body: object | undefined,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const headers = { 'Content-Type': 'application/json', Connection: 'close' }
+  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)
+  return new Promise((resolve, reject) => {
+    const asked = request({ ...target, method: body ? 'POST' : 'GET', headers, signal }, (response) => {
+      const chunks: Buffer[] = []
+      let bytes = 0
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        if (bytes > MAX_ANSWER_BYTES) asked.destroy(new Error('its answer is too large'))
+        else chunks.push(chunk)
+      })
+      response.on('error', reject)
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }))
+    })
+    asked.on('error', reject)
+    asked.end(body && JSON.stringify(body))
+  })
+}
