@@ -115,7 +115,7 @@ export const STORE_FAULTS = {
   sqlite_missing: {
     what: 'The SQLite library is missing, or was built for another system, a newer glibc or another version of Node.js.',
     remedy:
-      'Run "npm rebuild sqlite3" where the package is installed, with install scripts allowed. If the error names GLIBC, that downloads the same library again: run "npm rebuild sqlite3 --build-from-source", which needs python3, make and a C++ compiler.',
+      'Use the package of the sidecar for this system and processor. In an installation by npm, run "npm rebuild sqlite3" with install scripts allowed. If the error names GLIBC, that downloads the same library again: run "npm rebuild sqlite3 --build-from-source", which needs python3, make and a C++ compiler.',
   },
   database_unreachable: {
     what: 'PostgreSQL cannot be reached, or does not answer in time.',

@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { mkdir, readdir, readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -7,6 +10,7 @@ import { expect } from 'chai'
 import { startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { startFcm } from '../../fixtures/push/fcm.ts'
 import { passcodeOf } from '../../sidecar/index.ts'
+import { errorOf } from '../support/error-of.ts'
 import { createFolder, type FileFolder } from '../support/file-folder.ts'
 import { callAt, claim, registration } from '../support/running-api.ts'
 import { startProgram } from '../support/started-program.ts'
@@ -23,9 +27,10 @@ describe('The package of the sidecar alone', function () {
   let archive: string
   let entries: readonly string[]
 
-  const pack = async (name: string) => {
+  const pack = async (name: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) => {
     const place = join(folder.path, name)
-    await run(process.execPath, ['--import', 'tsx', 'fixtures/sidecar-package/pack.ts', '--out', place], { cwd: ROOT })
+    const program = ['--import', 'tsx', 'fixtures/sidecar-package/pack.ts', '--out', place, ...args]
+    await run(process.execPath, program, { cwd: ROOT, env: { ...process.env, ...env } })
     return join(place, ARCHIVE)
   }
 
@@ -105,5 +110,44 @@ describe('The package of the sidecar alone', function () {
       await stop()
       await Promise.all([upstream.close(), fcm.close(), installed.remove()])
     }
+  })
+
+  // Shows: sidecar C12.13.
+  it('the package for another machine has the published binary of SQLite', async () => {
+    const [other, text] = [process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64', 'binary of another processor']
+    const published = await createFolder('published')
+    await mkdir(join(published.path, 'build/Release'), { recursive: true })
+    await published.write('build/Release/node_sqlite3.node', text)
+    const archived = (await run('tar', ['-czC', published.path, 'build'], { encoding: 'buffer' })).stdout
+    const asked: string[] = []
+    const server = createServer(({ url = '' }, answer) => {
+      asked.push(url)
+      answer.end(archived)
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    try {
+      const { port } = server.address() as AddressInfo
+      const mirror = { npm_config_sqlite3_binary_host: `http://127.0.0.1:${port}`, npm_config_cache: published.path }
+      const place = dirname(await pack('other', ['--machine', other], mirror))
+      expect(asked.length).to.equal(1)
+      expect(asked[0]).to.match(new RegExp(`/sqlite3-v[\\d.]+-napi-v\\d+-${other}\\.tar\\.gz$`))
+      expect(await readdir(place)).to.include(`mesh-companion-sidecar-${version}-${other}.tgz`)
+      const binary = join(place, 'mesh-companion/node_modules/sqlite3/build/Release/node_sqlite3.node')
+      expect(await readFile(binary, 'utf8')).to.equal(text)
+    } finally {
+      server.close()
+      await published.remove()
+    }
+  })
+
+  it('no package is made for another machine whose binary of SQLite cannot be fetched', async () => {
+    const other = process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64'
+    const nowhere = {
+      npm_config_sqlite3_binary_host: 'http://127.0.0.1:9',
+      npm_config_cache: join(folder.path, 'cache'),
+    }
+    const error = await errorOf(pack('failed', ['--machine', other], nowhere))
+    expect(String(error)).to.include(`SQLite's binary for ${other} could not be fetched.`)
+    expect(await readdir(join(folder.path, 'failed'))).to.deep.equal(['mesh-companion'])
   })
 })
