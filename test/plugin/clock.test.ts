@@ -12,7 +12,7 @@ const PLUGIN = fileURLToPath(new URL('../../plugin', import.meta.url))
 /** Browser scripts, which use the browser's clock. */
 const PAGES = ['doctor/page-look.ts', 'meshcentral/pages/open-page.ts']
 
-describe("the plugin's clock", () => {
+describe('clock of the plugin', () => {
   it('only the clock reads the time or sets timers in the plugin', () => {
     const names = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
     expect(names.length).to.be.above(100)
@@ -25,13 +25,13 @@ describe("the plugin's clock", () => {
     expect(offenders).to.deep.equal([])
   })
 
-  it('a pending timer does not keep the process running', async () => {
+  it("a pending timer of the plugin's clock does not keep the process running", async () => {
     const script = `import { systemClock } from './plugin/clock.ts'; systemClock.after(600_000, () => undefined); console.log('end')`
     const node = ['--import', 'tsx', '--input-type=module', '-e', script]
     expect((await promisify(execFile)(process.execPath, node)).stdout).to.equal('end\n')
   })
 
-  it("a time limit aborts at its deadline or by the caller's signal, unless cleared", async () => {
+  it("a time limit aborts at its deadline or at the caller's abort, unless cleared", async () => {
     const clock = new FakeClock()
     const asker = new AbortController()
     const [late, aborted, cleared] = [

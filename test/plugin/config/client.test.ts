@@ -23,9 +23,9 @@ const BY_SECRET = ['client_secret_basic', 'client_secret_post', 'client_secret_j
 const WITHOUT_SECRET = ['none', 'private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']
 const METHODS = [...BY_SECRET, ...WITHOUT_SECRET]
 
-describe('client configuration', () => {
+describe('client object of the configuration', () => {
   // Shows: plugin 4.33.
-  it('client settings have the documented defaults if only id and secret are given', () => {
+  it('a client object with only client_id and client_secret gets documented defaults', () => {
     expect(settingsOf(MINIMAL).client).to.deep.equal({
       client_id: 'mesh',
       client_secret: 'not-to-be-shown',
@@ -57,7 +57,7 @@ describe('client configuration', () => {
   })
 
   // Shows: plugin 4.34.
-  it('requires client_secret only for methods and algorithms that use it', () => {
+  it('requires client_secret only for authentication or algorithms that use it', () => {
     const without = (members: object) => ({ issuer: ISSUER, client: { client_id: 'mesh', ...members } })
     for (const method of BY_SECRET) {
       const needed = ['client.client_secret']
@@ -79,7 +79,7 @@ describe('client configuration', () => {
   })
 
   // Shows: plugin 4.19.
-  it("uses the token endpoint's authentication method at other endpoints by default", () => {
+  it("uses the token endpoint's authentication method at endpoints that set none", () => {
     for (const method of METHODS) {
       expect(client({ token_endpoint_auth_method: method })).to.include({
         introspection_endpoint_auth_method: method,
@@ -228,12 +228,12 @@ describe('client configuration', () => {
     })
   }
 
-  it('refuses a configuration with encrypted but unsigned request objects', () => {
+  it('refuses a client configured to encrypt request objects without signing them', () => {
     const encrypted = { request_object_encryption_alg: 'RSA-OAEP' }
     expect(problemPaths(withClient(encrypted))).to.deep.equal(['client.request_object_signing_alg'])
   })
 
-  it('refuses HS256 for ID tokens that the browser delivers', () => {
+  it('refuses HS256 for ID tokens that arrive through the browser', () => {
     const shared = { id_token_signed_response_alg: 'HS256' }
     expect(client(shared)).to.include(shared)
     for (const response_types of ['id_token', ['code id_token', 'code']]) {
@@ -243,7 +243,7 @@ describe('client configuration', () => {
     }
   })
 
-  it('suggests the nearest known algorithm for a misspelt one', () => {
+  it('suggests the nearest known algorithm if client names a misspelt one', () => {
     const [problem] = readOne(withClient({ id_token_signed_response_alg: 'RS265' })).problems
     expect(problem?.remedy).to.equal('Did you mean "RS256"?')
   })
@@ -262,7 +262,7 @@ describe('client configuration', () => {
     ])
   })
 
-  it('reports each invalid entry of response_types by its index', () => {
+  it('reports each invalid entry of response_types with its position in the list', () => {
     expect(problemPaths(withClient({ response_types: ['code', 'token', 5, ''] }))).to.have.members([
       'client.response_types[1]',
       'client.response_types[2]',
@@ -270,7 +270,7 @@ describe('client configuration', () => {
     ])
   })
 
-  it('refuses redirect addresses on plain HTTP, except on loopback', () => {
+  it('refuses a redirect_uri on plain HTTP, except on loopback', () => {
     for (const redirect_uri of ['https://a.example:8443/some/path?x=1', 'http://localhost:3000/cb', 'http://[::1]/cb'])
       expect(client({ redirect_uri }).redirect_uri).to.equal(redirect_uri)
     const wrong = ['http://mesh.example.com/cb', 'https://mesh.example.com/cb#x', '/cb', 'https://u:p@a.example/', 5]
@@ -278,7 +278,7 @@ describe('client configuration', () => {
       expect(problemPaths(withClient({ redirect_uri })), String(redirect_uri)).to.deep.equal(['client.redirect_uri'])
   })
 
-  it('refuses a redirect address on a path of the plugin, in any spelling', () => {
+  it('refuses a redirect_uri that has the path of a plugin route, in any spelling', () => {
     for (const path of ['', '/', '/login', '/Login/', '/logout', '/auth-oidc', '/auth-oidc-jwks?x=1']) {
       const redirect_uri = `https://mesh.example.com${path}`
       expect(problemPaths(withClient({ redirect_uri })), path).to.deep.equal(['client.redirect_uri'])
@@ -296,7 +296,7 @@ describe('client configuration', () => {
   })
 
   // Shows: plugin 4.38.
-  it('refuses unknown members of client, and suggests the right name or object', () => {
+  it('refuses unknown members of client, and suggests the right name or right object', () => {
     const { problems } = readOne(withClient({ clientsecret: 'not-to-be-shown', scope: 'openid', zzz: 1 }))
     expect(problems.map(({ remedy }) => remedy.split('.')[0])).to.deep.equal([
       'Did you mean "client_secret"?',

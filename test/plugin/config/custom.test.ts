@@ -6,7 +6,7 @@ const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
 const custom = (members: object, more: object = {}) => settingsOf({ ...MINIMAL, ...more, custom: members }).custom
 const problems = (members: object, more: object = {}) => problemPaths({ ...MINIMAL, ...more, custom: members })
 
-describe('the custom object', () => {
+describe('custom object of the configuration', () => {
   // Shows: plugin 5.1.
   it('custom settings have the documented defaults if custom is absent or empty', () => {
     const defaults = {
@@ -24,7 +24,7 @@ describe('the custom object', () => {
   })
 
   // Shows: plugin 5.7.
-  it('refuses authorization_params that are no strings or that the plugin itself sends', () => {
+  it('refuses authorization_params that are not strings or that the plugin itself sets', () => {
     const authorization_params = { prompt: 'login', acr_values: 'urn:mfa', kc_idp_hint: 'company' }
     expect(custom({ authorization_params }).authorizationParams).to.deep.equal(authorization_params)
     for (const wrong of ['prompt=login', 5, null, ['prompt']])
@@ -97,7 +97,7 @@ describe('the custom object', () => {
     ],
   ])
 
-  it('reports each invalid entry of an array in custom by its index', () => {
+  it('reports each invalid entry of an array in custom with its position', () => {
     for (const wrong of ['', 'two words', 2])
       expect(problems({ required_acr: ['1', wrong] }), String(wrong)).to.deep.equal(['custom.required_acr[1]'])
     expect(problems({ scope: ['openid', 5] })).to.deep.equal(['custom.scope[1]'])
@@ -105,7 +105,7 @@ describe('the custom object', () => {
   })
 
   // Shows: plugin 6.8.
-  it('adds the group scope once if groups are configured', () => {
+  it('adds the group scope to the requested scopes once if groups are configured', () => {
     const scope = (groups: object, members: object = {}) => custom(members, { groups }).scope
     expect(scope({})).to.deep.equal(['openid', 'profile', 'email', 'groups'])
     expect(scope({ scope: 'roles' }, { scope: 'openid' })).to.deep.equal(['openid', 'roles'])
@@ -113,7 +113,7 @@ describe('the custom object', () => {
   })
 
   // Shows: plugin 5.2.
-  it('keeps the default claims for those that custom.claims does not set', () => {
+  it('keeps the default claim for each member that custom.claims does not set', () => {
     expect(custom({ claims: { uuid: 'oid' } }).claims).to.deep.equal({ uuid: 'oid', name: 'name', email: 'email' })
     expect(custom({ claims: { name: 'n', email: 'e' } }).claims).to.deep.equal({ uuid: 'sub', name: 'n', email: 'e' })
     for (const name of ['uuid', 'name', 'email']) {
@@ -126,7 +126,7 @@ describe('the custom object', () => {
   })
 
   // Shows: plugin 5.8, 5.10, 5.11.
-  it('accepts a buttonText of one line, and icons as URLs or paths of this server', () => {
+  it('accepts one line of text as buttonText, and a URL or local path as icon', () => {
     for (const buttonText of ['Corp', 'x'.repeat(128), 'Mit Firmenkonto anmelden 👩‍💻']) {
       expect(custom({ buttonText })).to.include({ buttonText })
     }
@@ -152,8 +152,8 @@ describe('the custom object', () => {
   })
 })
 
-describe('presets', () => {
-  it('requires no issuer with the preset google or azure', () => {
+describe('presets in the configuration', () => {
+  it('requires no issuer if the preset is google or azure', () => {
     const google = settingsOf({ client: CLIENT, custom: { preset: 'google' } })
     expect(google.issuer).to.deep.equal({ issuer: 'https://accounts.google.com', manual: {} })
     const azure = settingsOf({ client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } })
@@ -163,7 +163,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 3.49, 5.17.
-  it('ignores an issuer beside a named preset with a warning, but keeps its endpoints', () => {
+  it('ignores an issuer beside a preset with a warning, but keeps its endpoints', () => {
     const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
     for (const issuer of [ISSUER, 'not even an address']) {
       expect(settingsOf({ ...azure, issuer }).issuer.issuer).to.contain(TENANT)
@@ -179,7 +179,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 5.12, 5.18.
-  it('infers the Google preset from the client id, unless preset is set or null', () => {
+  it('infers the Google preset from the client id, unless custom.preset is set or null', () => {
     const client = { ...CLIENT, client_id: GOOGLE_ID }
     const preset = (members: object) => settingsOf({ issuer: ISSUER, client, custom: members }).custom.preset
     expect(settingsOf({ client }).custom.preset).to.equal('google')
@@ -192,14 +192,14 @@ describe('presets', () => {
     }
   })
 
-  it('reports only custom.preset if the preset is misspelt', () => {
+  it("reports only custom.preset if the preset's name is misspelt", () => {
     for (const preset of ['Google', 'entra', '', 5, false]) {
       expect(problemPaths({ client: CLIENT, custom: { preset } }), String(preset)).to.deep.equal(['custom.preset'])
     }
   })
 
   // Shows: plugin 5.14.
-  it('refuses a tenant_id for several directories with the Azure preset', () => {
+  it('refuses a tenant_id of several directories (such as common) with preset azure', () => {
     const azure = (tenant: object, more: object = {}) =>
       problemPaths({ client: CLIENT, custom: { preset: 'azure', ...tenant }, ...more })
     const shared = ['common', 'Organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']
@@ -222,7 +222,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 5.17.
-  it("requests the preset's group scope unless groups.scope is set", () => {
+  it('requests the group scope of the preset unless groups.scope is set', () => {
     const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
     const google = { client: CLIENT, custom: { preset: 'google', customer_id: 'C1' } }
     expect(settingsOf({ ...azure, groups: {} }).groups?.scope).to.equal('Group.Read.All')
@@ -237,7 +237,7 @@ describe('custom.password_login', () => {
   const onMeshCentral = (oidc: object) => warningsOf({ ...MINIMAL, ...oidc }, { meshCentral: true })
 
   // Shows: plugin 5.22.
-  it('warns if password_login is off and no group grants site admin', () => {
+  it('warns if custom.password_login is off and no group grants site admin', () => {
     for (const password_login of [false, []]) {
       expect(onMeshCentral({ custom: { password_login } })).to.deep.equal(['no_way_for_admins custom.password_login'])
       expect(onMeshCentral({ custom: { password_login }, groups: { siteadmin: 'admins' } })).to.deep.equal([])
@@ -246,18 +246,18 @@ describe('custom.password_login', () => {
       expect(onMeshCentral({ custom: { password_login } })).to.deep.equal([])
   })
 
-  it('warns of password_login on hosts that do not enforce it', () => {
+  it('warns of custom.password_login on hosts that do not enforce it', () => {
     for (const password_login of [false, ['admin']])
       expect(warningsOf({ ...MINIMAL, custom: { password_login } })).to.deep.equal(['no_effect custom.password_login'])
   })
 
-  it('refuses a password_login that is neither a boolean nor a list of names', () => {
+  it('refuses a custom.password_login that is neither a boolean nor a list of names', () => {
     for (const password_login of ['admin', 0, [''], [1], null])
       expect(problems({ password_login })[0]).to.match(/^custom\.password_login/)
   })
 })
 
-describe('the claim that identifies users', () => {
+describe('claim that identifies users', () => {
   // Shows: plugin 5.3.
   it('warns if users are identified by e-mail address, which can change hands', () => {
     const claims = (names: object) => warningsOf({ ...MINIMAL, custom: { claims: names } })
@@ -281,7 +281,7 @@ describe('the claim that identifies users', () => {
   })
 
   // Shows: plugin 5.3.
-  it('warns if accounts created by the built-in strategy may have sub as their id', () => {
+  it("warns if accounts of MeshCentral's built-in strategy may be identified by sub", () => {
     for (const uuid of ['oid', 'employee.number', 'extension_upnx']) {
       const oidc = { ...MINIMAL, custom: { claims: { uuid } } }
       expect(warningsOf(oidc), uuid).to.deep.equal(['other_id custom.claims.uuid'])

@@ -38,13 +38,13 @@ describe('domains of a configuration', () => {
     expect(paths({ '': { dns: 'other.example.com', ...oidc } }, {})).to.deep.equal([['', 'settings.cert']])
   })
 
-  it("refuses a domain's dns if it is not exactly a host name", () => {
+  it('refuses a dns setting that is not exactly a host name', () => {
     const wrong = ['https://a.example.com', 'a.example.com:8443', 'a/b', 'u@a', '*.example.com', '', 'a b', '[::1]']
     for (const dns of [...wrong, 5, null, []])
       expect(paths({ a: { dns, ...oidc } }), String(dns)).to.deep.equal([['a', 'domains.a.dns']])
   })
 
-  it('converts dns names beyond ASCII to the form that browsers send', () => {
+  it('converts non-ASCII dns names to the form that browsers send', () => {
     expect(read({ a: { dns: 'Müller.example', ...oidc } })[0]?.settings?.hostName).to.equal('xn--mller-kva.example')
   })
 
@@ -87,7 +87,7 @@ describe('domains of a configuration', () => {
     expect(separate?.settings?.hostName).to.equal('own.example.com')
   })
 
-  it('derives addresses from the origin that the host provides', () => {
+  it('derives addresses from the origin if the host provides one', () => {
     const read = (origin: string) => readOne(MINIMAL, { originOf: () => origin }, { cert: 'mesh.example.com', port: 0 })
     const { settings } = read('http://127.0.0.1:4321//')
     expect(settings?.origin).to.equal('http://127.0.0.1:4321')
@@ -103,7 +103,7 @@ describe('domains of a configuration', () => {
     for (const none of [5, {}, { domains: 5 }]) expect(domainsByHostName(none).size).to.equal(0)
   })
 
-  it('matches routes in any letter case, with or without trailing slashes', () => {
+  it('matches route paths in any letter case, with or without trailing slashes', () => {
     for (const path of ['/a/logout', '/A/LogOut', '/a/logout//']) expect(isSameRoute(path, '/a/logout')).to.equal(true)
     for (const path of ['//a/logout', '/a/logou', '', '/']) expect(isSameRoute(path, '/a/logout'), path).to.equal(false)
   })
@@ -126,7 +126,7 @@ describe('a configuration as a whole', () => {
     expect(problems({ domains: {}, settings: {}, SETTINGS: {} })).to.deep.equal(['settings'])
   })
 
-  it('accepts a configuration without any strategy', () => {
+  it('accepts a configuration in which no domain has a strategy', () => {
     for (const domain of [{}, null, { authStrategies: 5 }, { authStrategies: {} }])
       expect(readDomains({ domains: { '': domain } })).to.deep.equal({ domains: [], problems: [] })
     expect(readDomains({ domains: {} })).to.deep.equal({ domains: [], problems: [] })
@@ -139,7 +139,7 @@ describe('a configuration as a whole', () => {
     }
   })
 
-  it('refuses a setting that occurs in two letter cases', () => {
+  it('refuses a configuration that has the same setting in two letter cases', () => {
     const twice = {
       dns: 'a.example',
       DNS: 'b.example',
@@ -153,7 +153,7 @@ describe('a configuration as a whole', () => {
     expect(paths({ '': oidc }, settings)).to.deep.equal([['', 'settings.cert', 'settings.aliasPort']])
   })
 
-  it('returns deeply frozen settings', () => {
+  it('reading a configuration returns deeply frozen settings', () => {
     const strategy = { ...MINIMAL, groups: { required: ['a'] } }
     const readings = read({ '': { authStrategies: { oidc: strategy } } })
     const notFrozen: unknown[] = []
@@ -166,7 +166,7 @@ describe('a configuration as a whole', () => {
     expect(notFrozen).to.deep.equal([])
   })
 
-  it('does not change the configuration that it reads', () => {
+  it('reading a configuration does not change the object that it reads', () => {
     const groups = { sync: { enabled: true } }
     const strategy = { issuer: 'https://a.example', clientid: 'a', CLIENT: { ...CLIENT }, groups }
     const config = { settings: { cert: 'a.example' }, domains: { '': { authStrategies: { oidc: strategy } } } }

@@ -12,13 +12,13 @@ import {
 
 const problems = (members: unknown) => problemPaths({ ...MINIMAL, groups: members })
 
-describe('the groups object', () => {
-  it('groups settings are null without a groups object', () => {
+describe('groups object of the configuration', () => {
+  it('the groups settings are null if the configuration has no groups object', () => {
     expect(settingsOf(MINIMAL).groups).to.equal(null)
   })
 
   // Shows: plugin 6.4.
-  it('group settings have the documented defaults if groups is empty', () => {
+  it('group settings have the documented defaults if the groups object is empty', () => {
     expect(settingsOf({ ...MINIMAL, groups: {} }).groups).to.deep.equal({
       recursive: false,
       required: null,
@@ -70,7 +70,7 @@ describe('the groups object', () => {
     ],
   ])
 
-  it('reports invalid entries of group lists and of sync, but accepts an empty list', () => {
+  it('reports invalid group lists and invalid groups.sync, but accepts an empty list', () => {
     for (const name of ['required', 'siteadmin']) {
       expect(settingsOf({ ...MINIMAL, groups: { [name]: [] } }).groups).to.deep.include({ [name]: [] })
       expect(problems({ [name]: ['a', '', 5] })).to.have.members([`groups.${name}[1]`, `groups.${name}[2]`])
@@ -83,7 +83,7 @@ describe('the groups object', () => {
   })
 
   // Shows: plugin 6.5.
-  it('accepts groups.rights as an object from group names to known rights', () => {
+  it('accepts groups.rights as an object that maps group names to known rights', () => {
     const rights = { helpdesk: ['manageusers', 'recordings'], '/Backup, nightly': ['serverbackup'], nobody: [] }
     expect(settingsOf({ ...MINIMAL, groups: { rights } }).groups?.rights).to.deep.equal(
       Object.entries(rights).map(([group, names]) => ({ group, rights: names })),
@@ -107,7 +107,7 @@ describe('the groups object', () => {
     ])
   })
 
-  it('warns of groups.rights on a server that has no such rights', () => {
+  it('warns of groups.rights on a host that has no such rights', () => {
     const oidc = { ...MINIMAL, groups: { rights: { helpdesk: ['recordings'] } } }
     expect(warningsOf(oidc)).to.deep.equal(['no_effect groups.rights'])
     expect(warningsOf(oidc, { hasRights: true })).to.deep.equal([])

@@ -8,7 +8,7 @@ const MESHCENTRAL: ReadOptions = { inferPresets: true, unknownKeys: 'warn' }
 const custom = (members: object, more: object = {}) =>
   settingsOf({ client: CLIENT, custom: members, ...more }, MESHCENTRAL)
 
-describe('presets inferred as MeshCentral infers them', () => {
+describe("presets inferred by MeshCentral's rules", () => {
   it('infers the Azure preset from tenant_id or the deprecated tenantid', () => {
     for (const oidc of [{ custom: { tenant_id: TENANT } }, { tenantid: TENANT }, { custom: { TENANT_ID: TENANT } }]) {
       const settings = settingsOf({ client: CLIENT, ...oidc }, MESHCENTRAL)
@@ -30,20 +30,20 @@ describe('presets inferred as MeshCentral infers them', () => {
     })
   })
 
-  it('infers the Google preset if members of both presets exist, and warns', () => {
+  it('infers the Google preset and warns if members of both presets exist', () => {
     const both = { client: CLIENT, custom: { tenant_id: TENANT, customer_id: 'C1' } }
     expect(settingsOf(both, MESHCENTRAL).custom.preset).to.equal('google')
     expect(warningsOf(both, MESHCENTRAL)).to.deep.equal(['no_effect custom.tenant_id'])
   })
 
-  it('infers no preset if custom.preset names one or is null', () => {
+  it('infers no preset if custom.preset is set or null', () => {
     expect(custom({ preset: 'azure', tenant_id: TENANT, customer_id: 'C1' }).custom.preset).to.equal('azure')
     const none = { issuer: ISSUER, client: CLIENT, custom: { preset: null, tenant_id: TENANT } }
     expect(settingsOf(none, MESHCENTRAL)).to.deep.include({ issuer: { issuer: ISSUER, manual: {} } })
     expect(settingsOf(none, MESHCENTRAL).custom.preset).to.equal(null)
   })
 
-  it('keeps the configured issuer if the preset is inferred, and warns', () => {
+  it('keeps the configured issuer and warns if the preset is inferred', () => {
     for (const issuer of [ISSUER, { issuer: ISSUER, end_session_endpoint: `${ISSUER}/out` }]) {
       const oidc = { issuer, client: CLIENT, custom: { tenant_id: TENANT }, groups: {} }
       const settings = settingsOf(oidc, MESHCENTRAL)
@@ -60,7 +60,7 @@ describe('presets inferred as MeshCentral infers them', () => {
     expect(settingsOf(chosen, MESHCENTRAL).issuer.issuer).to.include(TENANT)
   })
 
-  it('infers no preset on hosts other than MeshCentral, and warns about the member', () => {
+  it('on hosts other than MeshCentral, infers no preset and warns about the member', () => {
     const oidc = { issuer: ISSUER, client: CLIENT, custom: { tenant_id: TENANT } }
     expect(settingsOf(oidc).custom.preset).to.equal(null)
     expect(warningsOf(oidc)).to.deep.equal(['no_effect custom.tenant_id'])

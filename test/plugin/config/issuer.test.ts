@@ -9,9 +9,9 @@ import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf } from './on
 
 const withIssuer = (issuer: unknown) => ({ client: CLIENT, issuer })
 
-describe('the issuer object', () => {
+describe('issuer setting', () => {
   // Shows: plugin 2.1, 3.1.
-  it('keeps the issuer exactly as written, as a string or inside an object', () => {
+  it('keeps the issuer exactly as written, whether a string or inside an object', () => {
     for (const issuer of ['https://idp.example.com', 'https://idp.example.com/', 'https://IDP.example.com/realms/A']) {
       expect(settingsOf(withIssuer(issuer)).issuer).to.deep.equal({ issuer, manual: {} })
       expect(settingsOf(withIssuer({ issuer })).issuer).to.deep.equal({ issuer, manual: {} })

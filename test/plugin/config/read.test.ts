@@ -7,14 +7,14 @@ import { validOidc } from './valid-oidc.ts'
 const SETTINGS = { cert: 'mesh.example.com' }
 const domainOf = (index: number, oidc: unknown) => ({ dns: `d${index}.example.com`, authStrategies: { oidc } })
 
-describe('the oidc object', () => {
-  it('reads a configuration with only issuer and client, without warnings', () => {
+describe('oidc object of the configuration', () => {
+  it('accepts a configuration with only issuer and client, without warnings', () => {
     const { settings, problems, warnings } = readOne(MINIMAL)
     expect({ problems, warnings }).to.deep.equal({ problems: [], warnings: [] })
     expect(settings).to.deep.include({ key: '', groups: null, logoutUrl: null, newAccounts: null })
   })
 
-  it('ignores $schema, which editors add', () => {
+  it('accepts a member $schema in the configuration, which editors add', () => {
     const { settings, problems, warnings } = readOne({ $schema: './oidc.json', ...MINIMAL })
     expect({ problems, warnings }).to.deep.equal({ problems: [], warnings: [] })
     expect(settings).to.deep.equal(settingsOf(MINIMAL))
@@ -87,7 +87,7 @@ describe('the oidc object', () => {
   })
 
   // Shows: plugin 9.38.
-  it('suggests our group setting for the name that another program uses', () => {
+  it('suggests our group setting for the name that another program gives it', () => {
     const names = {
       requiredGroups: 'groups.required',
       allowed_groups: 'groups.required',
@@ -113,7 +113,7 @@ describe('the oidc object', () => {
     }
   })
 
-  it('reports all mistakes of a configuration at once, one for each path', () => {
+  it('reports all mistakes of a configuration at once, each under its own path', () => {
     const oidc = {
       issuer: { issuer: 'http://idp.example.com', jwks_uri: 5, nonsense: 1 },
       client: { client_id: '', response_types: ['code', 'token'], id_token_encrypted_response_enc: 'A128GCM' },
@@ -129,7 +129,7 @@ describe('the oidc object', () => {
     ])
   })
 
-  it('reads the same settings for a domain, alone or beside domains that equal it', () => {
+  it("reads one domain's settings alike, alone or beside domains with equal settings", () => {
     const copyOf = (object: unknown) => structuredClone(object)
     const wrong = { issuer: 'http://idp.example.com', clientid: 'old', client: { client_secret: 'x' } }
     fc.assert(
@@ -153,7 +153,7 @@ describe('the oidc object', () => {
     expect(JSON.parse(text)[0].path).to.match(/^[\x20-\x7e]+$/)
   })
 
-  it('quotes no value of the configuration in problems or warnings', () => {
+  it('problems and warnings quote no value of the configuration', () => {
     const secret = 'Ex4mple-Val1e'
     const wrong = { a: secret }
     const oidc = {
@@ -179,7 +179,7 @@ describe('the oidc object', () => {
     }
   })
 
-  it('does not throw, even on a malformed configuration', () => {
+  it('reading a configuration does not throw, even if it is malformed', () => {
     const objects = ['issuer', 'client', 'custom', 'groups', 'sync', 'response_types', '__proto__', 'constructor']
     const names = [...objects, 'enabled', 'clientid', 'tokenURL', 'scope', 'preset']
     const junk = fc.anything({

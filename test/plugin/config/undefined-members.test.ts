@@ -31,7 +31,7 @@ function sprinkled(value: unknown, added: readonly (readonly string[])[], depth 
 }
 
 describe('undefined members of a configuration', () => {
-  it('reads an undefined member like an absent one', () => {
+  it('treats a configuration member with the value undefined as absent', () => {
     const config = fc.record({
       oidc: fc.oneof(
         validOidc,

@@ -32,7 +32,7 @@ function rowsOf(heading: string): readonly Row[] {
 /** Returns the settings of a strategy with only required members and `more`. */
 const settingsOf = (more: object = {}) => oneDomain.settingsOf({ ...oneDomain.MINIMAL, ...more }, {}, { cert: 'host' })
 
-describe('the configuration page', () => {
+describe('documentation page on the configuration', () => {
   for (const [heading, schema] of [
     ['## The `oidc` object', SCHEMA],
     ['## The `issuer` object', memberOf('issuer')],
@@ -106,7 +106,7 @@ describe('the configuration page', () => {
     }
   })
 
-  it('the configuration page names the new path of each deprecated key', () => {
+  it('the configuration page names the replacement of each deprecated key', () => {
     const rows = tableRows(section(PAGE, '## Deprecated keys')).map((row) => row.flatMap(inCode))
     expect(rows.map(([old]) => old)).to.have.members(DEPRECATED_NAMES)
     for (const [old = '', place = ''] of rows) {
@@ -124,7 +124,7 @@ describe('the configuration page', () => {
     expect(documented.map((name) => name.split(' ')[0])).to.have.members(options)
   })
 
-  it('the MeshCentral page lists exactly the settings of the plugin', () => {
+  it('the MeshCentral page lists exactly the settings that the plugin reads', () => {
     const rows = tableRows(section(readDocument('plugin/docs/meshcentral.md'), '## Settings of the plugin'))
     expect(rows.map(([name = '']) => inCode(name)[0])).to.deep.equal([
       'sessionCheckMinutes',

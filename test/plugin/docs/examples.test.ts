@@ -28,8 +28,8 @@ function completeConfig(code: string): object | undefined {
   return configWith({ authStrategies: { oidc: { ...oidc, ...value } } })
 }
 
-describe("the example configurations in the plugin's documents", () => {
-  it('example configurations pass the checker without errors or warnings', () => {
+describe("example configurations in the plugin's documents", () => {
+  it("mesh-companion-check passes the documents' examples without errors or warnings", () => {
     const configurations = EXAMPLES.flatMap(({ path, code }) => {
       const config = completeConfig(code)
       return config ? [{ path, code, config }] : []
@@ -43,7 +43,7 @@ describe("the example configurations in the plugin's documents", () => {
     }
   })
 
-  it('example configurations for MeshCentral pass the checks of --meshcentral', () => {
+  it("mesh-companion-check --meshcentral passes the documents' MeshCentral examples", () => {
     const isWhole = (config: object | undefined): config is Readonly<Record<string, object>> =>
       config !== undefined && 'settings' in config && 'plugins' in (config.settings as object)
     const configurations = EXAMPLES.flatMap(({ path, code }) => {

@@ -10,9 +10,9 @@ const TEXT = section(readDocument('plugin/docs/your-own-server.md'), '## An own 
 const EXISTING: UserId = '~oidc:0d2c9a3e-6f0b-4c1e-9a53-1f6f0d1c7f11'
 const NEW: UserId = '~oidc:u-2'
 
-describe('the documented host with its own user table', () => {
+describe('documented host with its own user table', () => {
   // Shows: plugin 9.48.
-  it('the documented user table finds users by id and refuses an address in use', async () => {
+  it('the documented user table finds users by id and refuses a used e-mail address', async () => {
     const folder = await createFolder('own-table')
     const database = new sqlite3.Database(':memory:')
     const execute = (sql: string) =>

@@ -15,9 +15,9 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PAGE = readDocument('plugin/docs/your-own-server.md')
 const CLIENT = { client_id: 'mesh', client_secret: 'a client secret of the tests' }
 
-describe('the documented server with a protected page', () => {
+describe('documented server with a protected page', () => {
   // Shows: plugin 9.47.
-  it('the documented twelve-line server signs a user in', async () => {
+  it('a user signs in at the twelve-line server in the documents', async () => {
     const [code = ''] = codeBlocks(section(PAGE, '## Protect a page: `requiresAuth(oidc)`'), 'js')
     expect(code.trimEnd().split('\n')).to.have.length(12)
     const folder = await createFolder('protected-page')

@@ -32,8 +32,8 @@ const markOf = ({ text }: Document) =>
 /** Returns the version that was tested, according to the page. */
 const versionOf = (page: Document) => /^\*\*Run\*\* with .*?(\d+(?:\.\d+)+)/.exec(markOf(page))?.[1]
 
-describe('the pages on identity providers', () => {
-  it('the list of provider pages has every page with its tested version', () => {
+describe('documentation pages of identity providers', () => {
+  it('the list of providers in the documents has each page with its tested version', () => {
     const rows = tableRows(LIST)
     const listed = rows.map(([link = '']) => /\[(.+)\]\((.+)\)/.exec(link)?.slice(1) ?? [])
     expect(listed).to.have.deep.members(PAGES.map((page) => [titleOf(page), page.path.slice(FOLDER.length)]))
@@ -43,7 +43,7 @@ describe('the pages on identity providers', () => {
     }
   })
 
-  it('each provider page states how it was tested or which documentation it follows', () => {
+  it("each provider's page states how it was tested or which documentation it follows", () => {
     for (const page of PAGES) {
       expect(markOf(page), page.path)
         .to.match(/^\*\*(?:Run\*\* with|Run by hand\*\* with|From )/)
@@ -51,7 +51,7 @@ describe('the pages on identity providers', () => {
     }
   })
 
-  it('provider pages have the same sections, and begin with a whole configuration', () => {
+  it("all providers' pages have the same sections and begin with a whole configuration", () => {
     for (const { path, text } of PAGES) {
       const [config = ''] = codeBlocks(text, 'json')
       expect(JSON.parse(config), path).to.have.nested.property('domains')
@@ -60,7 +60,7 @@ describe('the pages on identity providers', () => {
     }
   })
 
-  it('provider pages claim only versions that the tests run', () => {
+  it("providers' pages claim only versions that the tests run", () => {
     const sources = readdirSync(ADAPTERS, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readFileSync(`${ADAPTERS}${name}`, 'utf8'))
@@ -84,7 +84,7 @@ describe('the pages on identity providers', () => {
     }
   })
 
-  it('pages of tested providers list in the same rows when a session ends', () => {
+  it('pages of tested providers list the same cases in which a session ends', () => {
     for (const name of TESTED) {
       const page = PAGES.find(({ path }) => path.startsWith(FOLDER + name))
       const events = tableRows(section(page?.text ?? '', '## When a session ends')).map(([event]) => event)
@@ -95,7 +95,7 @@ describe('the pages on identity providers', () => {
   })
 
   // Shows: plugin 9.49.
-  it('each provider that --live knows has a page, a test of it, and a place in the list', () => {
+  it('each provider that --live recognizes has a page, a test and a place in the list', () => {
     const [, known = ''] = /It recognizes ([^.]+)\./.exec(readDocument('plugin/docs/configuration.md')) ?? []
     const names = KNOWN_PROVIDERS.map(({ name }) => name)
     expect(known.split(/, | and /)).to.have.members(names)
@@ -107,7 +107,7 @@ describe('the pages on identity providers', () => {
   })
 
   // Shows: plugin 2.12.
-  it('each provider with a fixture that runs its page has a test of that page', () => {
+  it("each provider whose fixture runs its page's configuration has a page test", () => {
     const tests = readdirSync(fileURLToPath(new URL('../providers/', import.meta.url)))
     const pages = tableRows(LIST).flatMap(([link = '', , against = '']) =>
       against.includes("runs the page's configuration") ? [/\((.+)\.md\)/.exec(link)?.[1]] : [],

@@ -44,7 +44,7 @@ function eventsInSources(): ReadonlySet<string> {
   return new Set(events)
 }
 
-describe('the troubleshooting page', () => {
+describe('documentation page on troubleshooting', () => {
   it('the troubleshooting page documents exactly the codes of failed logins', () => {
     const first = tableRows(section(PAGE, '## Codes')).map(([code = '']) => code.replaceAll('`', ''))
     expect(first).to.have.members(Object.keys(LOGIN_ERRORS))
@@ -58,7 +58,7 @@ describe('the troubleshooting page', () => {
     expect(namesBelow('## Events')).to.have.members([...eventsInSources()])
   })
 
-  it('the troubleshooting page lists the codes behind each message of MeshCentral', () => {
+  it('the troubleshooting page lists which codes lead to each message of MeshCentral', () => {
     const rows = tableRows(section(PAGE, "### MeshCentral's login page shows a message"))
     const documented = new Map(rows.map(([message, codes = '']) => [message, inCode(codes)]))
     const codes = (Object.keys(LOGIN_ERRORS) as LoginErrorCode[]).filter((code) => !NOT_OF_LOGINS.includes(code))
@@ -83,7 +83,7 @@ describe('the troubleshooting page', () => {
     }
   })
 
-  it('symptoms on the troubleshooting page name only existing codes and events', () => {
+  it('symptoms on the troubleshooting page name only codes and events that exist', () => {
     const existing = new Set([...Object.keys(LOGIN_ERRORS), ...WARNING_CODES, ...eventsInSources()])
     const named = inCode(section(PAGE, '## Symptoms')).filter((name) => /^[a-z]+([_-][a-z]+)+$/.test(name))
     // Error codes of the protocol.

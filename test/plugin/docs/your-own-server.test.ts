@@ -13,8 +13,8 @@ function membersOf(file: string, name: string): readonly string[] {
   return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map(([, member = '']) => member)
 }
 
-describe('the page about an own Express server', () => {
-  it('the page about an own server lists exactly the routes of a domain', () => {
+describe('documentation page on your own Express server', () => {
+  it('the page on your own server lists exactly the routes that each domain has', () => {
     const { all, login } = routePaths(
       '/',
       undefined,
@@ -26,7 +26,7 @@ describe('the page about an own Express server', () => {
     expect(new Set(named.map((word) => `/${word}`))).to.deep.equal(new Set([...all].filter((path) => path !== login)))
   })
 
-  it('the page about an own server lists the options of registerOidc and host members', () => {
+  it("the page on your own server lists the members of registerOidc's options and host", () => {
     const [options, host] = [membersOf('mount/mount-oidc.ts', 'MountOptions'), membersOf('host/port.ts', 'Host')]
     expect(options.length).to.be.above(8)
     expect(host.length).to.be.above(8)

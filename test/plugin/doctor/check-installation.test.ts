@@ -28,9 +28,9 @@ const read = (files: ReadonlyMap<string, string>, folder = '/mesh') =>
     },
   })
 
-describe('the check of a MeshCentral installation', () => {
+describe('check of a MeshCentral installation', () => {
   // Shows: plugin 9.31.
-  it("finds a complete installation at its root or in MeshCentral's own folder", () => {
+  it("finds a MeshCentral installation from its root or from MeshCentral's own folder", () => {
     for (const folder of ['/mesh', '/mesh/node_modules/meshcentral']) {
       const { isFine, text } = read(sources(), folder) ?? {}
       expect(isFine).to.equal(true)
@@ -40,7 +40,7 @@ describe('the check of a MeshCentral installation', () => {
   })
 
   // Shows: plugin 9.31.
-  it("shows MeshCentral's version, and the tested versions if it is not one of them", () => {
+  it('names the tested versions if the installed MeshCentral is not one of them', () => {
     const text = read(sources().set('package.json', '{"name":"meshcentral","version":"1.2.5"}'))?.text
     expect(text).to.include('MeshCentral 1.2.5 (tested: 1.1.51, 1.1.55)')
   })
@@ -67,7 +67,7 @@ describe('the check of a MeshCentral installation', () => {
     ],
   ]
   for (const [line, change] of rows)
-    it(`reports a changed MeshCentral: ${line}`, () => {
+    it(`reports a changed part of MeshCentral: ${line}`, () => {
       const files = sources()
       change(files)
       const { isFine, text } = read(files) ?? {}
@@ -76,7 +76,7 @@ describe('the check of a MeshCentral installation', () => {
       expect(text?.match(/moved|unknown/g)).to.have.length(1)
     })
 
-  it('finds no installation if no package is named meshcentral', () => {
+  it('finds no MeshCentral installation if no package is named meshcentral', () => {
     for (const files of [new Map(), sources().set('package.json', '{"name":"other"}')])
       expect(read(files)).to.equal(undefined)
   })

@@ -105,7 +105,7 @@ describe('mesh-companion-check --live', () => {
   })
 
   // Shows: plugin 10.15.
-  it('the live check warns if UserInfo is unreachable or accepts a made-up token', async () => {
+  it('the live check warns if UserInfo is unreachable or accepts an invented token', async () => {
     for (const [fault, oidc, line] of [
       [{ kind: 'answer', status: 404 }, {}, /^warn: UserInfo: .* \[status: 404\]$/],
       [{ kind: 'redirect', to: 'https://login.test/' }, {}, /^warn: UserInfo: .* \[status: 302\]$/],
@@ -122,7 +122,7 @@ describe('mesh-companion-check --live', () => {
     }
   })
 
-  describe("the live check of the server's files", () => {
+  describe('live check of the files of the server', () => {
     const question = 'files of this server'
     /** Runs the check against a server that has a cache in front of it and a file in its login page. */
     async function askBehindCache(markup: string, cookie?: string, keys = 'application/json') {
@@ -147,7 +147,7 @@ describe('mesh-companion-check --live', () => {
     const MARKUP = `<link href="styles/a.css?v=1"><script src='/b.js'></script><img src=https://elsewhere.test/c.png><a href="page">`
 
     // Shows: plugin 9.32.
-    it('the live check fails if a file comes with a cookie, without showing its value', async () => {
+    it('the live check fails if a file sets a cookie, but does not show its value', async () => {
       const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/')
       expect(code).to.equal(1)
       expect(line)
@@ -155,7 +155,7 @@ describe('mesh-companion-check --live', () => {
         .and.not.include('secret')
     })
 
-    it('the live check warns that it cannot check files of a server without the plugin', async () => {
+    it('the live check warns that it cannot check files if the server lacks the plugin', async () => {
       const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/', 'text/html')
       expect(code).to.equal(0)
       expect(line).to.match(
@@ -174,7 +174,7 @@ describe('mesh-companion-check --live', () => {
     })
   })
 
-  it('the live check sends no request for a domain with configuration errors', async () => {
+  it('the live check sends no request for a domain that has configuration errors', async () => {
     const idp = await start()
     const { code, output } = await runLive(idp, { oidc: { newAccounts: 1 } })
     expect(code).to.equal(1)
@@ -182,14 +182,14 @@ describe('mesh-companion-check --live', () => {
     expect(idp.requests('discovery')).to.equal(0)
   })
 
-  it("the live check ends if the IdP's discovery names another issuer", async () => {
+  it("the live check fails and stops if the IdP's discovery names another issuer", async () => {
     const idp = await start()
     idp.faults.set('discovery', publishing({ issuer: 'https://other.example' }))
     expect((await runLive(idp)).lineOf('discovery')).to.match(/^fail: .*publishedIssuer: https:\/\/other\.example/)
     expect(idp.requests('token') + idp.requests('authorization')).to.equal(0)
   })
 
-  it("the live check fails if the IdP's port is closed or its certificate not trusted", async () => {
+  it("the live check fails if the IdP's port is closed or its certificate is untrusted", async () => {
     const idp = await start()
     await idp.down()
     expect((await runLive(idp)).lineOf('discovery')).to.match(/^fail: .*Nothing listens .*ECONNREFUSED/)
@@ -198,7 +198,7 @@ describe('mesh-companion-check --live', () => {
     expect((await runLive(secured)).lineOf('discovery')).to.match(/^fail: .*NODE_EXTRA_CA_CERTS.*causeCode: [A-Z_]+/)
   })
 
-  it('the live check warns if discovery fails, and checks the configured endpoints', async () => {
+  it('the live check warns if discovery fails, and still checks configured endpoints', async () => {
     const idp = await start()
     idp.faults.set('discovery', { kind: 'answer', status: 500 })
     const issuer = {
@@ -214,7 +214,7 @@ describe('mesh-companion-check --live', () => {
     expect(code).to.equal(0)
   })
 
-  it('the live check warns of configured values that the IdP does not publish', async () => {
+  it("the live check warns of configured values that are not in the IdP's lists", async () => {
     const published = {
       token_endpoint_auth_methods_supported: ['private_key_jwt'],
       scopes_supported: ['openid'],
@@ -231,7 +231,7 @@ describe('mesh-companion-check --live', () => {
     expect(code).to.equal(0)
   })
 
-  it('the live check fails at the redirect address if the IdP publishes no address', async () => {
+  it('the live check fails if the IdP publishes no usable authorization_endpoint', async () => {
     for (const odd of [7, null, [], {}]) {
       const idp = await start()
       idp.faults.set('discovery', publishing({ authorization_endpoint: odd, scopes_supported: odd }))
@@ -241,13 +241,13 @@ describe('mesh-companion-check --live', () => {
     }
   })
 
-  it('the live check sends a pushed authorization request if the client does', async () => {
+  it('the live check pushes its authorization request if the client is set to', async () => {
     const idp = await start()
     expect((await runLive(idp, { client: PUSHING })).lineOf(REDIRECTION)).to.match(/^ok: /)
     expect(idp.requests('pushed_authorization_request')).to.equal(1)
   })
 
-  it('the live check warns if the IdP redirects to a page, and does not follow', async () => {
+  it("the live check warns of an IdP's redirect to a page, and does not follow it", async () => {
     const idp = await start()
     idp.faults.set('authorization', redirectFault(`${idp.issuer}/interaction/1?hint=private`))
     const { lineOf, output } = await runLive(idp)
@@ -258,7 +258,7 @@ describe('mesh-companion-check --live', () => {
     expect(idp.requests('interaction')).to.equal(0)
   })
 
-  it('the live check checks no client secret if the login redeems no code', async () => {
+  it('the live check passes without testing the client secret if logins use no code', async () => {
     const codeless = { response_types: ['id_token'] }
     const idp = await start(codeless)
     const { lineOf } = await runLive(idp, { client: codeless })
@@ -405,7 +405,7 @@ describe('mesh-companion-check --live', () => {
     ['no answer', /^warn: .*causeCode: ECONNRESET/, faulty('end_session', { kind: 'reset' })],
   ])
 
-  describe('the live check of the post-logout address at Keycloak', () => {
+  describe('live check of the post-logout address at Keycloak', () => {
     /** Answers like Keycloak 26 without a login. */
     async function checkKeycloak(registered: string) {
       const server = await onLoopback(

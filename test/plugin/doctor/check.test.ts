@@ -52,7 +52,7 @@ function withoutAddresses<Outcome extends { readonly out: string }>(outcome: Out
 
 describe('mesh-companion-check', () => {
   // Shows: plugin 4.3.
-  it("reads client_secret_file from the configuration's folder, without showing it", () => {
+  it("the checker reads client_secret_file from the configuration's folder, unshown", () => {
     const client = { client_id: 'mesh', client_secret_file: 'secrets/oidc' }
     const config = JSON.stringify(server({ ...FINE, client }))
     const secretFile = resolve('secrets/oidc')
@@ -73,7 +73,7 @@ describe('mesh-companion-check', () => {
     }
   })
 
-  it("checks the client's key files without showing their contents", () => {
+  it("the checker reads the client's key files without showing their contents", () => {
     const config = server({ ...FINE, client: { ...FINE.client, token_endpoint_auth_method: 'private_key_jwt' } })
     Object.assign(config.domains[''], { oidcCredentials: { jwksFile: 'keys.json', tlsCertFile: 'gone.pem' } })
     const files: Readonly<Record<string, string>> = {
@@ -97,7 +97,7 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 9.30.
-  it('prints every error of every domain with its path and remedy', () => {
+  it('the checker prints every error of every domain with its path and remedy', () => {
     const { code, out, err } = checkText(
       JSON.stringify({
         settings: {},
@@ -123,7 +123,7 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 10.24.
-  it('warns that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect', () => {
+  it('the checker warns that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect', () => {
     const previous = process.env.NODE_TLS_REJECT_UNAUTHORIZED
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
     try {
@@ -137,7 +137,7 @@ describe('mesh-companion-check', () => {
     expect(checkOidc(FINE).out).to.not.include('NODE_TLS')
   })
 
-  it('lists the addresses to register at the IdP for each domain without errors', () => {
+  it('the checker lists the addresses to register for each domain without errors', () => {
     const keyed = { ...FINE, client: { ...FINE.client, post_logout_redirect_uri: false } }
     const config = {
       settings: { cert: 'mesh.example.com' },
@@ -165,7 +165,7 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 7.15.
-  it('--migrate prints only the migrated configuration to stdout', () => {
+  it('the checker with --migrate prints only the migrated configuration to stdout', () => {
     const { code, out, err } = checkOidc(OLD, '--migrate')
     expect(code).to.equal(0)
     expect(JSON.parse(out)).to.deep.equal(server(FINE))
@@ -177,7 +177,7 @@ describe('mesh-companion-check', () => {
     })
   })
 
-  it('--migrate also migrates a file with errors, and reports them', () => {
+  it('the checker with --migrate migrates a file despite its errors, and reports them', () => {
     const { code, out, err } = checkOidc({ ...OLD, groups: 5 }, '--migrate')
     expect(code).to.equal(1)
     expect(JSON.parse(out)).to.deep.equal(server({ ...FINE, groups: 5 }))
@@ -185,7 +185,7 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 9.34.
-  it('--out writes the migrated configuration to a new file', () => {
+  it('the checker with --out writes the migrated configuration to a new file', () => {
     const { code, out, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'new.json')
     expect({ code, err }).to.deep.equal({ code: 0, err: '' })
     expect(JSON.parse(written.get('new.json') ?? '')).to.deep.equal(server(FINE))
@@ -193,13 +193,13 @@ describe('mesh-companion-check', () => {
   })
 
   // Shows: plugin 9.34.
-  it('--out exits with 2 and leaves the file unchanged if it already exists', () => {
+  it('the checker with --out exits with 2 and changes nothing if the file exists', () => {
     const { code, err, written } = checkFiles(() => JSON.stringify(server(OLD)), '--migrate', '--out', 'there.json')
     expect({ code, content: written.get('there.json') }).to.deep.equal({ code: 2, content: 'as it was' })
     expect(err).to.equal('there.json: already exists and was not changed. Name a new file.\n')
   })
 
-  it('refuses --out without --migrate or --back, and --back without --meshcentral', () => {
+  it('the checker refuses --out or --back without the option that it needs', () => {
     for (const [args, reason] of [
       [['--out', 'new.json'], '--out FILE needs --migrate or --back.'],
       [['--back'], '--back needs --meshcentral.'],
@@ -210,14 +210,14 @@ describe('mesh-companion-check', () => {
     }
   })
 
-  it('--meshcentral exits with 1 if MeshCentral would not load the plugin', () => {
+  it('the checker with --meshcentral exits with 1 if the plugin would not be loaded', () => {
     const { code, out } = checkOidc(FINE, '--meshcentral')
     expect(code).to.equal(1)
     expect(out).to.match(/^server: 1 error, 2 warnings\n {2}error: settings\.plugins: is missing/)
     expect(checkOidc(FINE).code).to.equal(0)
   })
 
-  it('--meshcentral exits with 1 and names a misspelt strategy if no domain has oidc', () => {
+  it('the checker with --meshcentral names a misspelt strategy if no domain has oidc', () => {
     const config = (authStrategies: object) => JSON.stringify({ settings: LOADED, domains: { '': { authStrategies } } })
     const { code, err } = checkText(config({ oicd: FINE }), '--meshcentral')
     expect(code).to.equal(1)
@@ -225,7 +225,7 @@ describe('mesh-companion-check', () => {
     expect(checkText(config({ google: {} }), '--meshcentral').code).to.equal(2)
   })
 
-  it('--back prints the configuration to stdout and its differences to stderr', () => {
+  it('the checker with --back prints a configuration, and its differences to stderr', () => {
     const config = JSON.stringify({
       ...server({ ...OLD, groups: { scope: '', siteadmin: 'a', revokeAdmin: false } }),
       settings: { cert: 'mesh.example.com', plugins: { enabled: true, list: [] } },
@@ -245,13 +245,13 @@ describe('mesh-companion-check', () => {
     expect(err).not.to.contain('settings.plugins')
   })
 
-  it('--back prints no configuration while the present one has errors', () => {
+  it('the checker with --back prints no configuration if the present one has errors', () => {
     const { code, out, err } = checkOidc({ ...FINE, groups: 5 }, '--meshcentral', '--back')
     expect({ code, out }).to.deep.equal({ code: 1, out: '' })
     expect(err).to.contain('once the errors are corrected')
   })
 
-  it('warns of members that occur twice in the file', () => {
+  it('the checker warns of members that occur twice in the configuration file', () => {
     const { code, out } = checkText(
       JSON.stringify(server(FINE)).replace('{"client_id"', '{"client_id":"first","client_id"'),
     )
@@ -259,7 +259,7 @@ describe('mesh-companion-check', () => {
     expect(out).to.contain('warning: domains[""].authStrategies.oidc.client.client_id: occurs more than once.')
   })
 
-  it('reports line and column of a syntax error without quoting the file', () => {
+  it('the checker reports line and column of a syntax error without quoting the file', () => {
     const text = '{\n  "settings": { "cert": hunter2 }\n}'
     expect(checkText(text, '--migrate')).to.deep.equal({
       code: 2,
@@ -268,7 +268,7 @@ describe('mesh-companion-check', () => {
     })
   })
 
-  it('exits with 2 for a file without domains or strategies', () => {
+  it('the checker exits with 2 for a file without domains or strategies', () => {
     for (const text of ['[]', '{}', '{"domains":{}}', '{"domains":{"":{"authStrategies":{}}}}']) {
       const { code, out, err } = checkText(text, '--migrate')
       expect({ code, out }, text).to.deep.equal({ code: 2, out: '' })
@@ -276,7 +276,7 @@ describe('mesh-companion-check', () => {
     }
   })
 
-  it('--meshcentral treats domains as paths, and unknown keys as warnings', () => {
+  it('the checker with --meshcentral reads domains as paths and tolerates unknown keys', () => {
     const config = {
       settings: LOADED,
       domains: {
@@ -297,7 +297,7 @@ describe('mesh-companion-check', () => {
     ])
   })
 
-  it('notes that login tokens have no time limit, without a warning', () => {
+  it('the checker prints a note, not a warning, if login tokens have no time limit', () => {
     const checkWithPlugin = (meshcompanion: object) => {
       const settings = { ...LOADED, plugins: { ...LOADED.plugins, meshcompanion } }
       return withoutAddresses(checkText(JSON.stringify({ ...server(FINE), settings }), '--meshcentral'))
@@ -308,7 +308,7 @@ describe('mesh-companion-check', () => {
     expect(checkWithPlugin({ loginTokenDays: 30 }).out).to.not.include('note:')
   })
 
-  it('infers presets only with --meshcentral, as MeshCentral does', () => {
+  it('the checker infers presets as MeshCentral does, but only with --meshcentral', () => {
     const oidc = { client: FINE.client, custom: { tenant_id: 'contoso.example' } }
     expect(checkOidc(oidc).out).to.contain('issuer: is missing, but no preset is chosen')
     const loaded = JSON.stringify({ ...server(oidc), settings: LOADED })
@@ -319,11 +319,11 @@ describe('mesh-companion-check', () => {
     })
   })
 
-  describe('the option --explain-groups', () => {
+  describe('mesh-companion-check --explain-groups', () => {
     const explain = (groups: unknown, names: string) =>
       withoutAddresses(checkOidc({ ...FINE, groups }, '--explain-groups', names)).out
 
-    it('--explain-groups accepts group names as a list or a JSON array', () => {
+    it('the checker with --explain-groups accepts names as a list or a JSON array', () => {
       const names = JSON.stringify(['cn=ops,ou=groups', 'ops'])
       expect(explain({ required: 'cn=ops,ou=groups' }, names)).to.contain('admitted: in "cn=ops,ou=groups"')
       expect(explain({ required: 'Ops' }, 'ops')).to.contain('refused: in none of groups.required ("Ops")')
@@ -337,7 +337,7 @@ describe('mesh-companion-check', () => {
       }
     })
 
-    it('--explain-groups explains each domain separately, except those with errors', () => {
+    it('the checker with --explain-groups explains each domain that has no errors', () => {
       const domainWith = (key: string, groups?: object) => ({
         dns: `${key}.example`,
         authStrategies: { oidc: { ...FINE, ...(groups ? { groups } : {}) } },
@@ -362,17 +362,17 @@ describe('mesh-companion-check', () => {
     const run = (...args: readonly string[]) =>
       spawnSync(process.execPath, ['--import', 'tsx', SCRIPT, ...args], { encoding: 'utf8', timeout: 15_000 })
 
-    describe('a long configuration to migrate', () => {
+    describe('mesh-companion-check --migrate with a long configuration', () => {
       const required = Array.from({ length: 20_000 }, (_, index) => `group ${index}`)
       beforeEach(() => writeFileSync(path('config.json'), JSON.stringify(server({ ...OLD, groups: { required } }))))
 
-      it('writes a long migrated configuration completely to a pipe', () => {
+      it('the checker writes a long migrated configuration completely to a pipe', () => {
         const { status, stdout } = run(path('config.json'), '--migrate')
         expect(status).to.equal(0)
         expect(JSON.parse(stdout)).to.deep.equal(server({ ...FINE, groups: { required } }))
       })
 
-      it('exits cleanly if the reader of the pipe closes it early', async () => {
+      it('the checker exits cleanly if the reader of its output closes the pipe early', async () => {
         const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, path('config.json'), '--migrate'])
         child.stdout.destroy()
         const [stderr, end] = await Promise.all([text(child.stderr), once(child, 'close')])
@@ -381,7 +381,7 @@ describe('mesh-companion-check', () => {
       })
     })
 
-    it('exits with 2 and the reason if arguments are wrong or the file is unreadable', () => {
+    it('the checker exits with 2 and a reason if its arguments or its file are unusable', () => {
       for (const [args, reason] of [
         [[], /^Name one file to check\.\n\nUsage: /],
         [['a.json', 'b.json'], /^Name one file/],

@@ -31,8 +31,8 @@ function checkWithPlugin(name: string) {
 
 const NOT_LOADED = 'error: settings.plugins: is missing, so MeshCentral does not load the plugin.'
 
-describe('mesh-companion-check on configurations from the field', () => {
-  it('warns that values copied from an example look like placeholders', () => {
+describe('mesh-companion-check on configurations of real users', () => {
+  it('the checker warns that values copied from an example look like placeholders', () => {
     const { warnings } = checkWithPlugin('placeholders')
     expect(warnings.map((line) => line.split('. ')[0])).to.deep.equal(
       ['issuer', 'client.client_id', 'client.client_secret'].map(
@@ -41,7 +41,7 @@ describe('mesh-companion-check on configurations from the field', () => {
     )
   })
 
-  it('warns of domain settings inside authStrategies, and says where to move them', () => {
+  it('the checker suggests to move domain settings from authStrategies into the domain', () => {
     for (const outcome of [
       checkWithPlugin('settings-inside-strategies'),
       checkText(textOf('settings-inside-strategies'), '--meshcentral'),
@@ -56,7 +56,7 @@ describe('mesh-companion-check on configurations from the field', () => {
     }
   })
 
-  it('reads the strategy in domaindefaults, and names its path in warnings', () => {
+  it('the checker reads the strategy in domaindefaults, and names its path in warnings', () => {
     const { code, warnings } = checkWithPlugin('domain-defaults')
     expect(code).to.equal(0)
     expect(warnings.map((line) => line.split(': ')[1])).to.deep.equal([
@@ -65,7 +65,7 @@ describe('mesh-companion-check on configurations from the field', () => {
     ])
   })
 
-  it('warns that MeshCentral ignores a port that is a string', () => {
+  it('the checker warns that MeshCentral ignores a port that is a string', () => {
     const { code, warnings } = checkWithPlugin('text-ports')
     expect(code).to.equal(0)
     expect(warnings.map((line) => line.split('. ')[0])).to.include(
@@ -73,30 +73,30 @@ describe('mesh-companion-check on configurations from the field', () => {
     )
   })
 
-  it('suggests the login path if unknownUserRootRedirect leads to the callback', () => {
+  it('the checker suggests the login path if unknownUserRootRedirect is the callback', () => {
     const { code, warnings } = checkWithPlugin('redirect-to-callback')
     expect(code).to.equal(0)
     expect(warnings.join('\n')).to.include('unknownUserRootRedirect').and.include('Write "/auth-oidc"')
   })
 
   // Shows: plugin 9.35.
-  it('reads a file that begins with a byte order mark', () => {
+  it('the checker reads a file that begins with a byte order mark', () => {
     expect(textOf('byte-order-mark').charCodeAt(0)).to.equal(0xfeff)
     expect(checkText(textOf('byte-order-mark'))).to.deep.equal({ code: 0, errors: [], warnings: [] })
     expect(checkWithPlugin('byte-order-mark')).to.deep.equal({ code: 0, errors: [], warnings: [] })
   })
 
-  it("suggests groups.required and groups.siteadmin for another program's group rules", () => {
+  it("the checker suggests our group settings for another program's group rules", () => {
     const { code, errors } = checkWithPlugin('foreign-group-rules')
     expect(code).to.equal(1)
     expect(errors.map((line) => /`(.*?)`/.exec(line)?.[1])).to.deep.equal(['groups.required', 'groups.siteadmin'])
   })
 
-  it('ignores a domain whose key begins with an underscore', () => {
+  it('the checker ignores a domain if its key begins with an underscore', () => {
     expect(checkWithPlugin('commented-domain')).to.deep.equal({ code: 0, errors: [], warnings: [] })
   })
 
-  it('reports that a configuration for the built-in strategy does not load the plugin', () => {
+  it("the checker reports that a built-in strategy's configuration loads no plugin", () => {
     for (const name of [
       'domain-defaults',
       'text-ports',

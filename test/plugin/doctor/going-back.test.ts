@@ -30,9 +30,9 @@ function backWith(oidc: Members, domain: Members = {}) {
   return { oidc: config.domains[''].authStrategies.oidc, paths }
 }
 
-describe("a configuration converted back for MeshCentral's built-in strategy", () => {
+describe('mesh-companion-check --back', () => {
   // Shows: plugin 9.37.
-  it('--back keeps settings that both strategies read alike, and lists no difference', () => {
+  it('the checker with --back keeps settings that both strategies read alike', () => {
     const oidc = {
       issuer: ISSUER,
       client: CLIENT,
@@ -42,7 +42,7 @@ describe("a configuration converted back for MeshCentral's built-in strategy", (
     expect(backWith(oidc)).to.deep.equal({ oidc, paths: [] })
   })
 
-  it('--back writes groups as arrays, because the built-in strategy splits strings', () => {
+  it('the checker with --back writes groups as arrays, never as strings', () => {
     const { oidc, paths } = backWith({
       groups: { siteadmin: 'mesh-admins', required: 'mesh-users', sync: { filter: 'a' } },
     })
@@ -50,14 +50,14 @@ describe("a configuration converted back for MeshCentral's built-in strategy", (
     expect(paths).to.deep.equal([])
   })
 
-  it('--back still admits no user if groups.required is empty', () => {
+  it('the checker with --back still admits no user if groups.required is empty', () => {
     const { oidc, paths } = backWith({ groups: { required: [] } })
     expect(oidc.groups.required).to.have.length(1)
     expect(oidc.groups.required[0]).not.to.equal(oidc.groups.required[0].trim())
     expect(paths).to.deep.equal(['groups.required'])
   })
 
-  it('--back requests openid as group scope if groups.scope is empty or false', () => {
+  it('the checker with --back uses openid as group scope if groups.scope is off', () => {
     for (const scope of ['', false]) {
       const { oidc, paths } = backWith({ groups: { scope, required: ['a'] } })
       expect(oidc.groups.scope).to.equal('openid')
@@ -65,12 +65,12 @@ describe("a configuration converted back for MeshCentral's built-in strategy", (
     }
   })
 
-  it('--back sets groups.sync to false if its filter is empty', () => {
+  it('the checker with --back sets groups.sync to false if its filter is empty', () => {
     expect(backWith({ groups: { sync: { filter: [] } } }).oidc.groups.sync).to.equal(false)
   })
 
   // Shows: plugin 9.37.
-  it('--back removes settings that only the plugin reads, and lists them', () => {
+  it('the checker with --back removes settings of the plugin alone, and lists them', () => {
     const { oidc, paths } = backWith({
       client: {
         ...CLIENT,
@@ -109,7 +109,7 @@ describe("a configuration converted back for MeshCentral's built-in strategy", (
     ])
   })
 
-  it('--back omits the issuer if a preset is named', () => {
+  it('the checker with --back omits the issuer if a preset is named', () => {
     const custom = { preset: 'azure', tenant_id: 'contoso.example' }
     expect(backWith({ custom }).oidc).to.deep.equal({ client: CLIENT, custom })
     const inferred = { tenant_id: 'contoso.example' }
@@ -117,7 +117,7 @@ describe("a configuration converted back for MeshCentral's built-in strategy", (
     expect(backWith({ custom: { preset: null, tenant_id: 'x' } }).oidc.custom).to.equal(undefined)
   })
 
-  it('--back writes lists of the issuer as arrays, and replaces deprecated keys', () => {
+  it('the checker with --back writes lists as arrays and replaces deprecated keys', () => {
     const oidc = {
       issuer: { issuer: ISSUER, scopes_supported: 'openid, profile' },
       clientid: 'mesh',
@@ -130,14 +130,14 @@ describe("a configuration converted back for MeshCentral's built-in strategy", (
     })
   })
 
-  it('--back keeps members that neither strategy reads, such as comments', () => {
+  it('the checker with --back keeps members that neither strategy reads, like comments', () => {
     const { oidc } = backWith({ _note: 'x', newAccountsRights: ['none'] })
     expect(oidc)
       .to.include({ _note: 'x' })
       .and.deep.include({ newAccountsRights: ['none'] })
   })
 
-  it('--back removes only the plugin from settings.plugins', () => {
+  it('the checker with --back removes only the plugin from settings.plugins', () => {
     const plugins = { ...SETTINGS.plugins, meshcompanion: { sessionCheckMinutes: 1 } }
     const { config } = back({ settings: { ...SETTINGS, plugins }, domains: {}, smtp: { host: 'x' } })
     expect(config).to.deep.equal({
@@ -147,7 +147,7 @@ describe("a configuration converted back for MeshCentral's built-in strategy", (
     })
   })
 
-  it('--back moves oidc from domainDefaults into each domain', () => {
+  it('the checker with --back moves oidc from domainDefaults into each domain', () => {
     const oidc = { issuer: ISSUER, client: CLIENT }
     const { config } = back({
       settings: SETTINGS,
@@ -158,7 +158,7 @@ describe("a configuration converted back for MeshCentral's built-in strategy", (
     for (const key of ['', 'b']) expect(config.domains[key].authStrategies).to.deep.equal({ saml: {}, oidc })
   })
 
-  it('--back lists dns as a difference if the default domain lacks oidc', () => {
+  it('the checker with --back lists dns as a change if the default domain has no oidc', () => {
     const domains = { own: { dns: 'own.example.com', authStrategies: { oidc: { issuer: ISSUER, client: CLIENT } } } }
     const { differences } = back({ settings: SETTINGS, domains })
     expect(differences.get('own')?.map(({ path }) => path)).to.deep.equal(['dns'])
@@ -166,7 +166,7 @@ describe("a configuration converted back for MeshCentral's built-in strategy", (
   })
 
   // Shows: plugin 9.37.
-  it('--back never admits more users or site admins than the plugin does', () => {
+  it('the checker with --back never admits more users or site admins than before', () => {
     fc.assert(
       fc.property(validOidc, (oidc) => {
         const config = { settings: SETTINGS, domains: { '': { authStrategies: { oidc } } } }

@@ -4,7 +4,7 @@ import { createLiveChecks, PAUSE_MS } from '../../../plugin/doctor/live-checks.t
 
 const VERDICTS: readonly Verdict[] = [{ question: 'discovery', verdict: 'ok', text: 'fine' }]
 
-describe('live checks started on demand', () => {
+describe('live checks started from the status page', () => {
   const setUp = (outcome: () => Promise<readonly Verdict[]> = async () => VERDICTS) => {
     const clock = { now: 1_000 }
     const requests: string[] = []
@@ -27,7 +27,7 @@ describe('live checks started on demand', () => {
     return { clock, requests, failures, checks, settled }
   }
 
-  it('only one live check runs at a time for each domain, and its result is kept', async () => {
+  it('each domain runs one live check at a time, and keeps the result', async () => {
     const { clock, requests, checks, settled } = setUp()
     expect(checks.of('')).to.deep.equal({ kind: 'never' })
     for (const key of ['', '', 'sub', '']) checks.start(key)
@@ -38,7 +38,7 @@ describe('live checks started on demand', () => {
     expect(checks.of('')).to.deep.equal({ kind: 'done', endedAt: 3_000, verdicts: VERDICTS })
   })
 
-  it('a live check starts only after a pause, unless the clock was set back', async () => {
+  it('another live check starts only after a pause, unless the clock was set back', async () => {
     const { clock, requests, checks, settled } = setUp()
     checks.start('')
     await settled()
@@ -54,14 +54,14 @@ describe('live checks started on demand', () => {
     }
   })
 
-  it('a live check does not start for an unknown domain', () => {
+  it('no live check starts for an unknown domain', () => {
     const { requests, checks } = setUp()
     checks.start('other')
     expect(requests).to.deep.equal([])
     expect(checks.of('other')).to.deep.equal({ kind: 'never' })
   })
 
-  it('a live check that throws ends and can be started again', async () => {
+  it('a live check that throws counts as ended, and can be started again', async () => {
     const { clock, requests, failures, checks, settled } = setUp(async () => {
       throw new Error('unforeseen')
     })

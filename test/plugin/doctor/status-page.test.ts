@@ -40,7 +40,7 @@ const page = (changes: Partial<DomainStatus> = {}, more: Partial<StatusPage> = {
     ...more,
   })
 
-describe('the status page', () => {
+describe('status page', () => {
   // Shows: plugin 9.40.
   it('the status page lists configuration errors and warnings with remedies', () => {
     const problems = [{ path: 'domains[""].x', reason: 'is missing', remedy: 'Write it.' }]
@@ -51,7 +51,7 @@ describe('the status page', () => {
     expect(page()).not.to.contain('<h2>Configuration</h2>')
   })
 
-  it('the status page escapes markup in every text from outside', () => {
+  it('the status page escapes markup in every text that comes from outside', () => {
     const plain = page({}, { check: { kind: 'done', endedAt: 1, verdicts: [] } })
     const tags = (markup: string) => markup.match(/<[^>]*>/g)?.length
     fc.assert(
@@ -109,7 +109,7 @@ describe('the status page', () => {
     expect(page()).not.to.include('Warnings about logins')
   })
 
-  it('the status page shows the rights that each group grants, and notes', () => {
+  it('the status page shows the rights that each group grants, and the notes', () => {
     expect(page({}, { notes: ['This is MeshCentral <9>.'] })).to.include('This is MeshCentral &#60;9&#62;.')
     const groupRights = [
       { group: 'help<desk', rights: ['manageusers', 'recordings'] },
@@ -124,17 +124,17 @@ describe('the status page', () => {
     expect(markup).not.to.match(/<form|<input/)
   })
 
-  it('the status page reloads itself only while a live check is running', () => {
+  it('the status page reloads itself only while a live check runs', () => {
     expect(page({}, { check: { kind: 'running', since: 1 } })).to.match(/<html[^>]* data-reload>.*<button disabled>/s)
     expect(page()).not.to.include('data-reload')
   })
 
-  it('the status page has the day or night look that the server requests', () => {
+  it('the status page appears in the day or night look that the server requests', () => {
     expect(page({}, { look: 'day' })).to.include('<html lang="en" data-look="day">')
     expect(page()).to.include('<html lang="en">')
   })
 
-  it('the status page allows only its own script and style', () => {
+  it('the status page allows the browser to load only its own script and style', () => {
     const markup = page()
     for (const [name, text = ''] of [
       ['script', /<script>([^<]*)<\/script>/.exec(markup)?.[1]],

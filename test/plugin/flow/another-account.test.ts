@@ -2,14 +2,14 @@ import { expect } from 'chai'
 import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
 import { type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
 
-describe('a login after a refusal that another account could avoid', () => {
+describe('login after a refusal', () => {
   const start = setups()
 
   const REFUSING = { groups: { required: 'mesh-admins' } }
   const promptOf = async ({ redirectFrom }: Setup, person?: ReturnType<Setup['browser']>) =>
     (await redirectFrom('auth-oidc', person)).searchParams.get('prompt')
 
-  it('after a refused login, the next ones ask for credentials until a login succeeds', async () => {
+  it('after a refused login, later logins ask for credentials until one succeeds', async () => {
     const setup = await start({ oidc: REFUSING })
     const { host } = setup
     const { person, page: refused, failure } = await setup.signIn('bob')
@@ -23,14 +23,14 @@ describe('a login after a refusal that another account could avoid', () => {
     expect(await promptOf(setup, person)).to.equal(null)
   })
 
-  it('after a refusal, the next login requests select_account if the IdP publishes it', async () => {
+  it('after a refused login, the next requests select_account if the IdP publishes it', async () => {
     const publishes = { prompt_values_supported: ['none', 'login', 'select_account'] }
     const setup = await start({ oidc: REFUSING, publishes })
     const { person } = await setup.signIn('bob')
     expect(await promptOf(setup, person)).to.equal('select_account')
   })
 
-  it('after an IdP error, the next login sends no prompt parameter', async () => {
+  it('after a login that failed at the IdP, the next sends no prompt parameter', async () => {
     const setup = await start()
     setup.idp.faults.set('token', { kind: 'answer', status: 500 }, 1)
     const { person } = await setup.signIn('bob')

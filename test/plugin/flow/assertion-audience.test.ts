@@ -10,7 +10,7 @@ const assertionsAt = ({ sent }: KeyedSetup, path: string) =>
     .filter(({ url, form }) => new URL(url).pathname === path && form.has('client_assertion'))
     .map(({ form }) => partsOf(form.get('client_assertion') ?? '')[1])
 
-describe('the audience of client assertions', () => {
+describe('audience of client assertions', () => {
   const start = keyedSetups()
 
   /** Signs in twice, asks about the session, and signs out. */
@@ -35,7 +35,7 @@ describe('the audience of client assertions', () => {
   }
 
   // Shows: plugin 4.31.
-  it("after invalid_client, retries once with the endpoint's URL as assertion audience", async () => {
+  it("repeats a request once with the endpoint's URL as audience after invalid_client", async () => {
     const { idp, host, pages, audiencesAt, assertionClaimsAt, audienceLines, authLog } = await twoLogins({
       client: { ...BY_KEY, require_pushed_authorization_requests: true },
       idp: { assertionAudience: 'address', requirePushedRequests: true },
@@ -67,7 +67,7 @@ describe('the audience of client assertions', () => {
     expect(audiencesAt('/token')).to.deep.equal([`${idp.issuer}/token`, `${idp.issuer}/token`])
   })
 
-  it('tries no second audience if one is configured, nor after other errors', async () => {
+  it('tries no second assertion audience if one is configured, or after other errors', async () => {
     const { audiencesAt, authLog } = await twoLogins({
       client: { ...BY_KEY, assertion_audience: 'https://elsewhere.example/token' },
     })
@@ -81,7 +81,7 @@ describe('the audience of client assertions', () => {
     }
   })
 
-  it("after a 403 without a body, retries with the endpoint's URL as audience", async () => {
+  it("repeats a request with the endpoint's URL as audience after an empty 403", async () => {
     const setup = await start({ keys: [makeKey('P-256')], client: BY_KEY, registered: BY_KEY })
     setup.idp.faults.set('token', { kind: 'answer', status: 403 }, 1)
     expect((await setup.signIn()).page.url).to.equal(setup.host.url)

@@ -4,7 +4,7 @@ import type { Idp } from '../../../fixtures/idp/server.ts'
 import { partsOf } from '../../support/keyed-setup.ts'
 import { answerFromIdp, CLIENT, type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
 
-describe('an attack on a login', () => {
+describe('attacks on a login', () => {
   const start = setups()
 
   /** Expects the answer to open no session, the user to see our message, and the log to have one line. */
@@ -37,7 +37,7 @@ describe('an attack on a login', () => {
   })
 
   // Shows: plugin 10.9.
-  it('keeps the existing session if an answer for another browser arrives', async () => {
+  it("keeps a browser's session if an IdP answer meant for another browser arrives", async () => {
     const setup = await start()
     const { person: victim } = await setup.signIn()
     await victim.step(await answerFromIdp(setup.browser(), setup.host.url, 'bob'))
@@ -46,7 +46,7 @@ describe('an attack on a login', () => {
 
   // Shows: plugin 10.10.
   // Shows: meshcentral 7.
-  it('refuses an answer that has the code of one login and the state of another', async () => {
+  it('refuses an answer that combines the code of one login with the state of another', async () => {
     const setup = await start()
     const stolenCode = new URL(await answerFromIdp(setup.browser(), setup.host.url, 'bob')).searchParams.get('code')!
     await expectRefusedLogin(setup, 'token_request_failed', ({ searchParams }) => searchParams.set('code', stolenCode))
@@ -80,7 +80,7 @@ describe('an attack on a login', () => {
 
   // Shows: plugin 9.43.
   // Shows: meshcentral 6.
-  it("escapes a script in the IdP's error, both on the page and in the log", async () => {
+  it("escapes a script in the IdP's error message, both on the page and in the log", async () => {
     const setup = await start()
     const person = setup.browser()
     const answer = new URL(await answerFromIdp(person, setup.host.url, 'alice'))
@@ -200,7 +200,7 @@ describe('an attack on a login', () => {
     })
   }
 
-  it("a refused login also ends the browser's earlier session", async () => {
+  it('a refused login ends the session that the browser already had', async () => {
     const { idp, host, isIn, signIn } = await start({ oidc: { groups: { required: 'mesh-users' } } })
     const { person, me } = await signIn('bob')
     expect(me.status).to.equal(200)
@@ -212,7 +212,7 @@ describe('an attack on a login', () => {
   })
 
   // Shows: plugin 10.29.
-  it('writes no secret to any log', async () => {
+  it('neither a login nor a failed login writes a secret to any log', async () => {
     const setup = await start()
     const { host } = setup
     const person = setup.browser()

@@ -18,7 +18,7 @@ const DORA: IdpUser = {
   claims: { name: 'Dora Directory', preferred_username: 'dora@corp.example' },
 }
 
-describe('a login with the preset azure', () => {
+describe('login with the preset azure', () => {
   const start = setups()
   let api: VendorApi<GraphGroup>
   let idp: Idp | undefined
@@ -49,7 +49,7 @@ describe('a login with the preset azure', () => {
   }
 
   // Shows: plugin 5.12, 5.19, 8.3.
-  it('the preset azure needs only a tenant, and has its own button and callback', async () => {
+  it('the preset azure needs only a tenant, and has its own button and callback path', async () => {
     const setup = await startAzure()
     expect(setup.idp.issuer).to.match(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/${TENANT}/v2\\.0$`))
     const authorization = await setup.redirectFrom()
@@ -66,7 +66,7 @@ describe('a login with the preset azure', () => {
   })
 
   // Shows: plugin 5.20.
-  it('reads groups of all pages from Microsoft Graph, by name and id', async () => {
+  it('the preset azure reads groups from all pages of Microsoft Graph, by name and id', async () => {
     const setup = await startAzure({ groups: { required: ['Ops'], siteadmin: OPS.id, sync: true } })
     api.setGroups('pairwise-dora', { direct: [STAFF, OPS] })
     const { me } = await setup.signIn('dora')
@@ -77,7 +77,7 @@ describe('a login with the preset azure', () => {
   })
 
   // Shows: plugin 8.12.
-  it('a user keeps rights and groups if Microsoft Graph fails, which is logged', async () => {
+  it('a user keeps rights and groups if Microsoft Graph fails; the failure is logged', async () => {
     const setup = await startAzure({ groups: { siteadmin: 'Ops', sync: true } })
     api.setGroups('pairwise-dora', { direct: [OPS] })
     await setup.signIn('dora')

@@ -9,7 +9,7 @@ import { MoodyStore } from '../host/moody-store.ts'
 
 const PATH = 'auth-oidc-backchannel-logout'
 
-describe('a back-channel logout', () => {
+describe('back-channel logout', () => {
   const startSetup = setups()
   const start = async (options: SetupOptions = {}, registered: Record<string, unknown> = {}) => {
     const setup = await startSetup(options)
@@ -43,7 +43,7 @@ describe('a back-channel logout', () => {
   const tokenFor = (setup: Setup, changes?: Record<string, unknown>) => setup.idp.sign(claimsFor(setup, changes))
 
   // Shows: plugin 2.8.
-  it('ends sessions if the issuer setting is the URL of the discovery document', async () => {
+  it('a logout token ends sessions even if issuer is set to the discovery URL', async () => {
     const oidc: SetupOptions['oidc'] = ({ idp }) => ({ issuer: `${idp.issuer}/.well-known/openid-configuration` })
     const setup = await start({ idp: { path: '/tenant' }, oidc })
     const person = await signedIn(setup)
@@ -52,7 +52,7 @@ describe('a back-channel logout', () => {
   })
 
   // Shows: plugin 9.1, 10.20.
-  it('a logout token with a sid ends only that session', async () => {
+  it('a logout token with sub and sid ends only the session with that sid', async () => {
     const setup = await start()
     const [person, secondBrowser, bystander] = [
       await signedIn(setup),
@@ -88,7 +88,7 @@ describe('a back-channel logout', () => {
   })
 
   // Shows: plugin 9.28.
-  it('a logout token with only a sid ends that session and no other', async () => {
+  it('a logout token with only a sid ends the session with that sid and no other', async () => {
     const setup = await start()
     const sids = await hearSessionIds(setup)
     const person = await signedIn(setup)
@@ -101,7 +101,7 @@ describe('a back-channel logout', () => {
   })
 
   // Shows: plugin 10.20.
-  it('accepts a logout token without exp up to 10 minutes old, and only once', async () => {
+  it('accepts a logout token without exp once, until 10 minutes after its issue', async () => {
     const setup = await start()
     const person = await signedIn(setup)
     const token = await tokenFor(setup, { exp: undefined, iat: Math.floor(Date.now() / 1000) - 540 })
@@ -117,7 +117,7 @@ describe('a back-channel logout', () => {
   })
 
   // Shows: plugin 9.22.
-  it('keeps a login that began before a logout if the user authenticated after it', async () => {
+  it('a login begun before a logout succeeds if the user authenticates after it', async () => {
     const setup = await start({}, { require_auth_time: true })
     const [waiting, early] = [setup.browser(), setup.browser()]
     const page = await waiting.get(`${setup.host.url}auth-oidc`)
@@ -176,7 +176,7 @@ describe('a back-channel logout', () => {
     expect(await setup.isIn(person)).to.equal(false)
   })
 
-  describe('a refused back-channel logout', () => {
+  describe('refused back-channel logout', () => {
     let setup: Setup
     let person: ScriptedBrowser
     beforeEach(async () => {
@@ -212,7 +212,7 @@ describe('a back-channel logout', () => {
       })
     }
 
-    it('refuses a logout request that is too large, no form, or has two tokens', async () => {
+    it('refuses a logout request that is too large, not a form, or has two tokens', async () => {
       const token = await tokenFor(setup)
       const form = new URLSearchParams({ logout_token: token }).toString()
       const asForm = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -235,14 +235,14 @@ describe('a back-channel logout', () => {
       expect((await post(setup, new URLSearchParams({ logout_token: token, more: 'x' }))).status).to.equal(200)
     })
 
-    it('answers 404 if a logout token is sent by GET, and keeps the session', async () => {
+    it('answers 404 and keeps the session if a logout token is sent by GET', async () => {
       const token = await tokenFor(setup)
       expect((await fetch(`${setup.host.url}${PATH}?logout_token=${token}`)).status).to.equal(404)
       expect(await setup.isIn(person)).to.equal(true)
     })
   })
 
-  it('requests no keys for a logout token with wrong claims', async () => {
+  it('requests no keys of the IdP for a logout token with wrong claims', async () => {
     const setup = await start()
     expect((await send(setup, await tokenFor(setup, { aud: 'other' }))).status).to.equal(400)
     expect(setup.idp.requests('jwks')).to.equal(0)
@@ -288,7 +288,7 @@ describe('a back-channel logout', () => {
   })
 
   // Shows: plugin 10.29.
-  it('writes neither logout token nor session id to any log', async () => {
+  it('a back-channel logout writes neither logout token nor session id to any log', async () => {
     const setup = await start()
     const sids = await hearSessionIds(setup)
     await signedIn(setup)

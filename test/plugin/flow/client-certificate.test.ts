@@ -10,7 +10,7 @@ import { whoAmI } from '../../support/sign-in-setup.ts'
 const BOUND = { tls_client_certificate_bound_access_tokens: true }
 const ALIASES = { clientCertificates: 'aliases' } as const
 
-describe('a client certificate', () => {
+describe('client certificate in logins', () => {
   let certificate: { readonly cert: string; readonly key: string }
   before(async () => {
     certificate = await makeClientCertificate()
@@ -58,7 +58,7 @@ describe('a client certificate', () => {
     })
   }
 
-  it('sends the client certificate to published and configured endpoints without alias', async () => {
+  it('sends the client certificate to endpoints for which the IdP publishes no alias', async () => {
     for (const issuer of [() => ({}), (idp: Idp) => ({ userinfo_endpoint: `${idp.issuer}/me` })]) {
       const setup = await start({ client: BOUND, registered: BOUND, tls: { clientCertificates: true }, issuer })
       expect((await login(setup)).url).to.equal(setup.host.url)
@@ -66,7 +66,7 @@ describe('a client certificate', () => {
   })
 
   // Shows: plugin 3.17.
-  it('prefers a configured endpoint to a published alias, but not a configured alias', async () => {
+  it('prefers a configured endpoint to a published alias, and a configured alias to it', async () => {
     // The issuer's own port requests no certificate, so tokens cannot be bound there.
     const byHand = (idp: Idp) => ({ token_endpoint: `${idp.issuer}/token` })
     const setup = await start({ client: BOUND, registered: BOUND, issuer: byHand })
@@ -82,7 +82,7 @@ describe('a client certificate', () => {
   })
 
   // Shows: plugin 4.32, 9.27.
-  it('refuses a readable access token that is bound to another certificate', async () => {
+  it('refuses a readable access token that is bound to another client certificate', async () => {
     const setup = await start({ client: BOUND, registered: BOUND, idp: { claimsIn: 'id_token' } })
     const { browser, host, idp } = setup
     const thumbprint = Buffer.from(new X509Certificate(certificate.cert).fingerprint256.replaceAll(':', ''), 'hex')

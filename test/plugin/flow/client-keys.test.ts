@@ -8,7 +8,7 @@ const signedBy = (alg: string) => ({ ...BY_KEY, token_endpoint_auth_signing_alg:
 const assertionsIn = ({ sent }: KeyedSetup) =>
   sent.flatMap(({ form }) => (form.has('client_assertion') ? [partsOf(form.get('client_assertion')!)] : []))
 
-describe('a client with private keys', () => {
+describe('login by a client with private keys', () => {
   const start = keyedSetups()
   /** Signs in with a client that authenticates by these keys. */
   const signedIn = async (keys: readonly ClientKeyPair[], client: object = BY_KEY) => {
@@ -57,24 +57,24 @@ describe('a client with private keys', () => {
   ]
 
   // Shows: plugin 8.11.
-  it('signs assertions with the first key whose algorithm the IdP supports', async () => {
+  it('signs client assertions with the first key whose algorithm the IdP supports', async () => {
     const { setup } = await signedIn([p384, ed25519, p256])
     expect(assertionsIn(setup)[0]?.[0].kid).to.equal('b')
   })
 
-  it("refuses the login and logs why if the IdP supports none of the keys' algorithms", async () => {
+  it("refuses and logs a login if the IdP supports none of the keys' algorithms", async () => {
     const { redirectFrom, authLog, sent } = await start({ keys: [p384], client: BY_KEY, registered: BY_KEY })
     expect((await redirectFrom()).search).to.equal('?failure=not_configured')
     expect(authLog.at(-1)?.fields).to.include({ code: 'client_keys_missing', member: 'token_endpoint_auth_method' })
     expect(sent.some(({ method }) => method === 'POST')).to.equal(false)
   })
 
-  it('assertions have the certificate thumbprints that the key file contains', async () => {
+  it('client assertions have the certificate thumbprints that the key file contains', async () => {
     const { setup } = await signedIn([{ ...p256, private: { ...p256.private, x5t: 'abc', 'x5t#S256': 'def' } }])
     expect(assertionsIn(setup)[0]?.[0]).to.include({ x5t: 'abc', 'x5t#S256': 'def' })
   })
 
-  it('a client key unknown to the IdP fails the login, and is not logged', async () => {
+  it("a login fails if the IdP does not know the client's key; no key is logged", async () => {
     const jwks = { keys: [makeKey('P-256', { kid: 'c' }).public] }
     const { idp, signIn, authLog, output } = await start({
       keys: [p256],
@@ -91,11 +91,11 @@ describe('a client with private keys', () => {
   })
 })
 
-describe('the route auth-oidc-jwks', () => {
+describe('route auth-oidc-jwks', () => {
   const start = keyedSetups()
 
   // Shows: plugin 8.11.
-  it('publishes the public half of every key, cacheable for 5 minutes', async () => {
+  it('auth-oidc-jwks publishes the public half of every key, cacheable for 5 minutes', async () => {
     const keys = [
       makeKey('RSA', { kid: 'r', use: 'sig', alg: 'PS256' }),
       makeKey('P-256', { kid: 'e', use: 'enc' }),
@@ -113,7 +113,7 @@ describe('the route auth-oidc-jwks', () => {
   })
 
   // Shows: plugin 4.35.
-  it("publishes a key once for each use and algorithm in the client's settings", async () => {
+  it('auth-oidc-jwks publishes a key once for each use and algorithm that is set', async () => {
     const keys = [makeKey('RSA', { kid: 'both' }), makeKey('P-256', { kid: 'signs' }), makeKey('RSA', { kid: 'other' })]
     const published = async (client: object) => {
       const { host } = await start({ keys, client: { ...client } })
@@ -139,7 +139,7 @@ describe('the route auth-oidc-jwks', () => {
   })
 
   // Shows: plugin 8.11.
-  it('the IdP fetches the published keys to verify signatures and to encrypt', async () => {
+  it('the IdP fetches the keys at auth-oidc-jwks to verify and to encrypt', async () => {
     const pair = [makeKey('P-256', { kid: 's', use: 'sig' }), makeKey('RSA', { kid: 'e', use: 'enc' })]
     for (const [keys, members, alg] of [
       [pair, { id_token_encrypted_response_alg: 'RSA-OAEP-256' }, 'ES256'],
@@ -154,7 +154,7 @@ describe('the route auth-oidc-jwks', () => {
     }
   })
 
-  it('answers 404 if the domain has no keys or has configuration errors', async () => {
+  it('auth-oidc-jwks answers 404 if its domain has no keys or configuration errors', async () => {
     const [without, broken] = [await start(), await start({ host: { credentials: { '': { jwksFile: '/nowhere' } } } })]
     for (const { host } of [without, broken]) {
       const answer = await fetch(`${host.url}auth-oidc-jwks`)

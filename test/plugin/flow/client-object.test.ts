@@ -4,11 +4,11 @@ import { keyedSetups, partsOf } from '../../support/keyed-setup.ts'
 
 const SECRET = 'a-client-secret-that-is-long-enough-for-every-HS-algorithm-there-is'
 
-describe('the client object in a whole login', () => {
+describe('client object in a whole login', () => {
   const start = keyedSetups()
 
   // Shows: plugin 4.1, 4.2.
-  it('a login fails with a client_id or client_secret that the IdP does not know', async () => {
+  it('a login fails if the IdP does not know the client_id or client_secret', async () => {
     const { signIn } = await start({ client: { client_secret: 'not-the-secret' } })
     const { failure, me } = await signIn()
     expect({ status: me.status, code: failure?.code }).to.deep.equal({ status: 401, code: 'token_request_failed' })
@@ -59,7 +59,7 @@ describe('the client object in a whole login', () => {
 
   // Shows: plugin 4.5.
   // Shows: meshcentral 15.
-  it('logout sends post_logout_redirect_uri as configured, by default the login page', async () => {
+  it('logout sends the configured post_logout_redirect_uri, by default the login page', async () => {
     const custom = 'https://example.test/bye?lang=en#top'
     for (const [configured, sent] of [
       [custom, custom],

@@ -13,7 +13,7 @@ const OLD = 'the-first-client-secret-of-these-tests: 100% "old"'
 const NEW = 'the-next-client-secret-of-these-tests: +/=& "new"'
 const METHODS = ['client_secret_basic', 'client_secret_post', 'client_secret_jwt']
 
-describe('a client secret in a file', () => {
+describe('login with a client secret in a file', () => {
   const start = setups()
   const folder = temporaryFolder()
 
@@ -170,7 +170,7 @@ describe('a client secret in a file', () => {
     expect(await setup.canSignIn()).to.equal(true)
   })
 
-  it('uses the new secret from the next login on after a 401 without a body', async () => {
+  it('uses the new secret file from the next login on after a 401 without a body', async () => {
     const setup = await startWithFile()
     await writeFile(folder.path('secret'), NEW)
     await setup.register({ client_secret: NEW })
@@ -182,7 +182,7 @@ describe('a client secret in a file', () => {
   })
 
   // Shows: plugin 4.3.
-  it('does not read the secret file again after errors that do not refuse the client', async () => {
+  it('does not read the secret file again if an error does not refuse the client', async () => {
     const setup = await startWithFile()
     await writeFile(folder.path('secret'), NEW)
     for (const [status, error] of [
@@ -197,7 +197,7 @@ describe('a client secret in a file', () => {
     expect(setup.reloads()).to.deep.equal([])
   })
 
-  it('the live check uses a secret that was rotated after the start', async () => {
+  it('the live check uses the secret file as it was rotated after the start', async () => {
     const setup = await startWithFile()
     const config = {
       settings: { cert: '127.0.0.1' },

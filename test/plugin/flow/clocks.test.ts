@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { partsOf } from '../../support/keyed-setup.ts'
 import { setups } from '../../support/sign-in-setup.ts'
 
-describe('a login while the clocks of server and IdP differ', () => {
+describe('login while the clocks of server and IdP differ', () => {
   const start = setups()
 
   for (const [direction, offsetS, remedy] of [
@@ -11,7 +11,7 @@ describe('a login while the clocks of server and IdP differ', () => {
   ] as const) {
     for (const responseType of ['code', 'code id_token']) {
       // Shows: plugin 9.33.
-      it(`logs both times of a refused ID token if our clock is ${direction} (${responseType})`, async () => {
+      it(`logs both clocks of a refused ID token if ours is ${direction} (${responseType})`, async () => {
         const members = { response_types: [responseType] }
         const setup = await start({ client: members, registered: members })
         const iat = Math.floor(Date.now() / 1000) + offsetS

@@ -4,7 +4,7 @@ import { type Idp, startIdp } from '../../../fixtures/idp/server.ts'
 import { type OwnServer, startCookieSessionServer } from '../../support/own-server.ts'
 import { whoAmI } from '../../support/sign-in-setup.ts'
 
-describe('a host with cookie sessions', () => {
+describe('host with cookie sessions', () => {
   let idp: Idp
   let host: OwnServer
   const start = async (oidc: Readonly<Record<string, unknown>> = {}, path = '') => {
@@ -23,13 +23,13 @@ describe('a host with cookie sessions', () => {
   }
   const user = async (person: ScriptedBrowser) => (await whoAmI(person, host.url)).id
 
-  it('requests no refresh token with the preset azure, because cookies cannot keep it', async () => {
+  it('a host with cookie sessions requests no refresh token with the preset azure', async () => {
     await start({ issuer: undefined, custom: { preset: 'azure', tenant_id: 'tenant' } }, '/tenant/v2.0')
     const { headers } = await new ScriptedBrowser().step(`${host.url}auth-oidc`)
     expect(new URL(headers.location ?? '').searchParams.get('scope')).to.equal('openid profile email')
   })
 
-  it('a user signs in, and signs out at the IdP with logout_hint', async () => {
+  it('with cookie sessions, a user signs in, and out at the IdP with logout_hint', async () => {
     await start()
     const person = await signedIn('alice')
     expect(await user(person)).to.equal('~oidc:u-1001')

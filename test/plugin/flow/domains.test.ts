@@ -6,7 +6,7 @@ import { answerFromIdp, CLIENT, whoAmI } from '../../support/sign-in-setup.ts'
 const NAMES = ['mesh.test', 'lab.mesh.test', 'field.example.test'] as const
 const [MESH, LAB, FIELD] = NAMES
 
-describe('several domains', () => {
+describe('several domains with single sign-on', () => {
   let idps: Idp[]
   let server: SeveralDomains
   beforeEach(async () => {
@@ -81,7 +81,7 @@ describe('several domains', () => {
   })
 
   // Shows: plugin 8.8.
-  it('a domain without a strategy does not use the strategy of another domain', async () => {
+  it("a domain without a strategy does not use another domain's strategy", async () => {
     await start({ '': oidc(idps[0]), lab: { dns: LAB } })
     const answer = await server.browser().step(`${server.urlOf(LAB)}auth-oidc`)
     expect(answer.status).to.equal(404)
@@ -89,7 +89,7 @@ describe('several domains', () => {
   })
 
   // Shows: plugin 1.2, 8.9.
-  it('a domain works although the configuration of another domain has errors', async () => {
+  it('a domain works although another domain has configuration errors', async () => {
     await start({
       '': oidc(idps[0], { client: { client_id: 'mesh' } }),
       lab: { dns: LAB, ...oidc(idps[1]) },
@@ -109,7 +109,7 @@ describe('several domains', () => {
 
   // Shows: plugin 8.9.
   // Shows: meshcentral 5.
-  it('a domain works although the IdP of another domain is down', async () => {
+  it("a domain works although another domain's IdP is down", async () => {
     await idps[1]?.down()
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[1]) } })
     const dead = await server.browser().get(`${server.urlOf(LAB)}auth-oidc`)
@@ -122,7 +122,7 @@ describe('several domains', () => {
   })
 
   // Shows: plugin 8.9.
-  it('a domain works although the IdP of another domain does not answer', async () => {
+  it("a domain works although another domain's IdP does not answer", async () => {
     idps[1]?.faults.set('discovery', { kind: 'hang' })
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[1]) } })
     const waiting = server.browser()
@@ -152,7 +152,7 @@ describe('several domains', () => {
     expect(idps[0]?.requests('token')).to.equal(0)
   })
 
-  describe('a session cookie sent to another domain', () => {
+  describe('session cookie sent to another domain', () => {
     /**
      * Sends the session cookie of one domain to another. No browser does that unless a server makes it.
      * @returns the answer of the other domain, and the status of the session afterwards
@@ -165,7 +165,7 @@ describe('several domains', () => {
       return { answer, status: (await whoAmI(person, server.urlOf(MESH))).status }
     }
 
-    it('a logout at another domain ends the session, but sends that IdP no session data', async () => {
+    it("logout with another domain's session ends it, but sends the IdP no session data", async () => {
       const { answer, status } = await requestOther('logout')
       const sent = new URL(answer.headers.location ?? '').searchParams
       expect([...sent.keys()].toSorted()).to.deep.equal(['client_id', 'post_logout_redirect_uri', 'state'])
@@ -173,7 +173,7 @@ describe('several domains', () => {
       expect(status).to.equal(401)
     })
 
-    it('a front-channel logout at another domain keeps the session', async () => {
+    it('a front-channel logout at one domain keeps the session of another domain', async () => {
       const { answer, status } = await requestOther('auth-oidc-frontchannel-logout')
       expect({ other: answer.status, own: status }).to.deep.equal({ other: 200, own: 200 })
     })

@@ -14,7 +14,7 @@ describe('attempts to weaken a login', () => {
   })
 
   // Shows: plugin 10.4.
-  it("requests the key set once for each login, even if the IdP's key set is unusable", async () => {
+  it('requests an unusable key set of the IdP only once for each login', async () => {
     const { idp, clock, signIn } = await start()
     for (const body of ['{"keys":[]}', '{"keys":7}', 'no JSON']) {
       idp.faults.set('jwks', { kind: 'answer', status: 200, body })

@@ -54,7 +54,7 @@ describe('DPoP-bound access tokens', () => {
     expect(idp.requests('userinfo') - countBefore).to.equal(1)
   })
 
-  it('sends a DPoP proof with the pushed request, also beside a request object', async () => {
+  it('sends a DPoP proof with the pushed request, with and without a request object', async () => {
     const { host, page, proofsAt } = await login({
       keys: [makeKey('P-256')],
       client: { ...BOUND, require_pushed_authorization_requests: true, require_signed_request_object: true },
@@ -63,7 +63,7 @@ describe('DPoP-bound access tokens', () => {
     expect(proofsAt('/request')[0]?.[1]).to.include({ htm: 'POST' })
   })
 
-  it('signs in with DPoP if the client assertion must be repeated for another audience', async () => {
+  it('a login with DPoP succeeds if the client assertion needs another audience', async () => {
     const { host, page, authLog } = await login({
       keys: [makeKey('P-256')],
       client: { ...BOUND, token_endpoint_auth_method: 'private_key_jwt' },

@@ -7,7 +7,7 @@ import { CLIENT } from '../../support/sign-in-setup.ts'
 const encode = (value: unknown) => new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value))
 const UNSIGNED = Buffer.from('{"alg":"none"}').toString('base64url')
 
-describe('an encrypted ID token', () => {
+describe('encrypted ID token', () => {
   const start = keyedSetups()
   const rsa = makeKey('RSA', { kid: 'rsa', use: 'enc' })
   const ec = makeKey('P-256', { kid: 'ec', use: 'enc' })
@@ -51,7 +51,7 @@ describe('an encrypted ID token', () => {
       .encrypt(key)
 
   // Shows: plugin 4.7.
-  it('refuses an unencrypted ID token if encryption is configured', async () => {
+  it('refuses an unencrypted ID token if the client is configured for encryption', async () => {
     for (const responseType of ['code', 'id_token', 'code id_token']) {
       const { idp, signIn } = await alike({ ...AGREED, response_types: [responseType] })
       expect((await signIn()).me, responseType).to.include({ status: 200, id: '~oidc:u-1001' })
@@ -105,7 +105,7 @@ describe('an encrypted ID token', () => {
     expect((await signIn()).me.status).to.equal(200)
   })
 
-  it('sends the decrypted ID token as id_token_hint, never the encrypted one', async () => {
+  it('logout sends the decrypted ID token as id_token_hint, never the encrypted one', async () => {
     const { signIn, redirectFrom } = await alike(AGREED)
     const { person } = await signIn()
     const { searchParams } = await redirectFrom('logout', person)
@@ -113,7 +113,7 @@ describe('an encrypted ID token', () => {
   })
 })
 
-describe('a protected UserInfo response', () => {
+describe('signed or encrypted UserInfo response', () => {
   const start = keyedSetups()
   const rsa = makeKey('RSA', { kid: 'rsa', use: 'enc' })
   const alike = (members: Record<string, unknown>, registered = members) =>
@@ -203,7 +203,7 @@ describe('a protected UserInfo response', () => {
   })
 })
 
-describe('an ID token signed with the client secret', () => {
+describe('ID token signed with the client secret', () => {
   const start = keyedSetups()
   const alike = (members: Record<string, unknown>, more: KeyedOptions = {}) =>
     start({ client: members, registered: members, ...more })
@@ -234,7 +234,7 @@ describe('an ID token signed with the client secret', () => {
     }
   })
 
-  it("verifies UserInfo with the IdP's key, even if ID tokens use the client secret", async () => {
+  it("verifies UserInfo with the IdP's key even if ID tokens use the client secret", async () => {
     const members = { id_token_signed_response_alg: 'HS256', userinfo_signed_response_alg: 'RS256' }
     const { idp, signIn } = await alike(members, { idp: { claimsIn: 'userinfo' } })
     const { person, me } = await signIn()

@@ -7,7 +7,7 @@ import { setups } from '../../support/sign-in-setup.ts'
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
 const NAME = 'https://contoso.ciamlogin.com'
 
-describe('a login with Entra External ID', () => {
+describe('login with Entra External ID', () => {
   const start = setups()
 
   async function startExternalId(publishedIssuer: string) {
@@ -31,13 +31,13 @@ describe('a login with Entra External ID', () => {
   }
 
   // Shows: plugin 2.8.
-  it("signs in if discovery names the tenant's other host name as issuer", async () => {
+  it("a login succeeds if the issuer in discovery has the tenant's other host name", async () => {
     const { login } = await startExternalId(`https://${TENANT}.ciamlogin.com/${TENANT}/v2.0`)
     expect(login.me).to.include({ status: 200, id: '~oidc:u-1001' })
   })
 
   // Shows: plugin 2.8.
-  it('refuses logins if discovery names the issuer of another tenant', async () => {
+  it('refuses logins if the issuer in discovery belongs to another tenant', async () => {
     const otherTenant = TENANT.replace('7', '8')
     const { login } = await startExternalId(`https://${otherTenant}.ciamlogin.com/${otherTenant}/v2.0`)
     expect(login.me.status).to.equal(401)

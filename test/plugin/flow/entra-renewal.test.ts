@@ -10,7 +10,7 @@ const EVERY_MS = 10_000
 /** The time limit of a renewal in the plugin. */
 const RENEWAL_LIMIT_MS = 8_000
 
-describe('a token renewal that Entra ID refuses', () => {
+describe('token renewal that Entra ID refuses', () => {
   const start = setups()
 
   async function startEntra(): Promise<Setup> {
@@ -44,7 +44,7 @@ describe('a token renewal that Entra ID refuses', () => {
     await until('no renewal under way', () => setup.clock.waiting(RENEWAL_LIMIT_MS) === 0)
   }
 
-  it("Entra ID's page lists exactly the error codes that end or keep a session", () => {
+  it('the page of Entra ID lists exactly the error codes that end or keep a session', () => {
     const page = readDocument('plugin/docs/providers/entra-id.md')
     const documented = tableRows(section(page, '## When a session ends')).flatMap(([, outcome, codes = '']) =>
       [...codes.matchAll(/AADSTS(\d+)/g)].map(([, code]) => [code, outcome === 'out']),

@@ -5,7 +5,7 @@ import { answerFromIdp, setups } from '../../support/sign-in-setup.ts'
 
 const ANSWERS = { response_types: ['code id_token'] }
 
-describe('an answer in the fragment', () => {
+describe('IdP answer in the fragment', () => {
   const start = setups()
 
   const inFragment = (members: Record<string, unknown> = ANSWERS) =>
@@ -39,7 +39,7 @@ describe('an answer in the fragment', () => {
   }
 
   // Shows: plugin 9.17.
-  it('the page that posts the fragment is not cached and allows only its own script', async () => {
+  it('the page that posts the fragment is not cached and may run only its own script', async () => {
     const { host, browser } = await inFragment()
     const person = browser()
     const { page } = await arrive(person, await answerFromIdp(person, host.url, 'alice'))
@@ -55,7 +55,7 @@ describe('an answer in the fragment', () => {
   })
 
   // Shows: plugin 9.17.
-  it('accepts an answer in the fragment although form_post was requested', async () => {
+  it('accepts an IdP answer in the fragment even if form_post was requested', async () => {
     const { host, browser, redirectFrom } = await start({ client: ANSWERS, registered: ANSWERS })
     const person = browser()
     const address = await redirectFrom('auth-oidc', person)
@@ -66,7 +66,7 @@ describe('an answer in the fragment', () => {
     expect((await post()).headers.location).to.equal('/')
   })
 
-  it('the callback answers 404 without a pending login or without an answer', async () => {
+  it('the callback answers 404 if there is no pending login or no IdP answer', async () => {
     const { host, browser, authLog } = await inFragment()
     const callback = `${host.url}auth-oidc-callback?x=1`
     const person = browser()

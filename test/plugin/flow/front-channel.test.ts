@@ -7,7 +7,7 @@ const halfHash = (text: string, bits = 256) => {
   return digest.subarray(0, digest.length / 2).toString('base64url')
 }
 
-describe('an ID token delivered by the browser', () => {
+describe('ID token delivered by the browser', () => {
   const start = keyedSetups()
   for (const [content, front, back, reason] of [
     ['the hash of another code', { c_hash: halfHash('another') }, {}, /./],
@@ -34,7 +34,7 @@ describe('an ID token delivered by the browser', () => {
   }
 })
 
-describe('the hash of an access token', () => {
+describe('at_hash of an access token', () => {
   const start = keyedSetups()
 
   for (const [alg, bits] of [
@@ -43,7 +43,7 @@ describe('the hash of an access token', () => {
     ['ES256', 256],
     ['EdDSA', 512],
   ] as const) {
-    it(`refuses an access token if at_hash of the ID token differs (${alg})`, async () => {
+    it(`refuses an access token that at_hash in the ID token does not match (${alg})`, async () => {
       const members = { id_token_signed_response_alg: alg }
       const { host, idp, signIn } = await start({ client: members, registered: members })
       idp.faults.set('token', {

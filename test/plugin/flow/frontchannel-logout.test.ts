@@ -6,7 +6,7 @@ import { type Setup, setups } from '../../support/sign-in-setup.ts'
 
 const PATH = 'auth-oidc-frontchannel-logout'
 
-describe('a front-channel logout', () => {
+describe('front-channel logout', () => {
   const start = setups()
 
   /** Signs Alice in twice and Bob once. Also returns the IdP's ids of the sessions. */
@@ -32,7 +32,7 @@ describe('a front-channel logout', () => {
     fetch(`${host.url}${PATH}?${query}`, { method })
 
   // Shows: plugin 9.11.
-  it('ends exactly the named session, and answers a page that the IdP may frame', async () => {
+  it('a front-channel logout ends exactly the named session, by a page for frames', async () => {
     const { setup, sid, iss, signedInNow } = await startWithThree()
     const answer = await requestLogout(setup, new URLSearchParams({ iss, sid }))
     expect(answer.status).to.equal(200)
@@ -45,7 +45,7 @@ describe('a front-channel logout', () => {
   })
 
   // Shows: plugin 9.11.
-  it('neither ends nor records a session for an unknown sid', async () => {
+  it('a front-channel logout with an unknown sid neither ends nor records a session', async () => {
     const { setup, iss, signedInNow, revoked } = await startWithThree()
     const countBefore = revoked()
     expect((await requestLogout(setup, new URLSearchParams({ iss, sid: 'made up' }))).status).to.equal(200)
@@ -55,7 +55,7 @@ describe('a front-channel logout', () => {
   })
 
   // Shows: plugin 9.11.
-  it("ends the session of the browser's cookie if the request names no session", async () => {
+  it('a front-channel logout without parameters ends the session in the cookie', async () => {
     const { setup, people, signedInNow } = await startWithThree()
     expect((await requestLogout(setup, new URLSearchParams())).status).to.equal(200)
     expect(await signedInNow()).to.deep.equal([true, true, true])
@@ -83,7 +83,7 @@ describe('a front-channel logout', () => {
   }
 
   // Shows: plugin 9.11.
-  it('refuses a front-channel logout by any method but GET', async () => {
+  it('refuses a front-channel logout by any method other than GET', async () => {
     const { setup, sid, iss, signedInNow } = await startWithThree()
     for (const method of ['POST', 'HEAD', 'PUT']) {
       const answer = await requestLogout(setup, new URLSearchParams({ iss, sid }), method)

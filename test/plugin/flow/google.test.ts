@@ -3,11 +3,11 @@ import { CLIENT as ANY_CLIENT, setups } from '../../support/sign-in-setup.ts'
 
 const CLIENT = { ...ANY_CLIENT, client_id: '12345-abc.apps.googleusercontent.com' }
 
-describe('a login with the preset google', () => {
+describe('login with the preset google', () => {
   const start = setups()
 
   // Shows: plugin 5.12, 8.3.
-  it('the preset google needs no issuer, and has its own button and callback', async () => {
+  it('the preset google needs no issuer, and has its own button and callback path', async () => {
     const { host, browser, signIn } = await start({
       exactly: ({ hostUrl }) => ({
         newAccounts: true,

@@ -13,7 +13,7 @@ describe('groups in a whole login', () => {
   const setBob = ({ idp }: Setup, claims: Record<string, unknown>) =>
     idp.setUser({ ...BOB, claims: { ...BOB.claims, ...claims } })
 
-  describe('a groups scope that the IdP refuses', () => {
+  describe('group scope that the IdP refuses', () => {
     for (const [condition, endpoint, idp] of [
       ['the answer refuses it', 'interaction', {}],
       ['the request is pushed', 'pushed_authorization_request', { requirePushedRequests: true }],
@@ -35,10 +35,10 @@ describe('groups in a whole login', () => {
     }
   })
 
-  describe('the groups claim', () => {
+  describe('groups claim', () => {
     for (const claimsIn of ['id_token', 'userinfo'] as const) {
       // Shows: plugin 6.8, 6.9.
-      it(`reads groups from a claim inside objects of ${claimsIn}`, async () => {
+      it(`reads groups from a claim nested in objects of ${claimsIn}`, async () => {
         const groups = { scope: 'directory', claim: 'resource_access.mesh.roles', required: 'ops', sync: true }
         const scopes = { directory: ['realm_access', 'resource_access'] }
         const setup = await withGroups(groups, { idp: { scopes, claimsIn } })
@@ -97,7 +97,7 @@ describe('groups in a whole login', () => {
     expect(setup.authLog.at(-1)?.fields).to.deep.include({ siteAdmin: 'revoke', left: ['ops'] })
   })
 
-  it('mirrors no groups of a user with over 1,000, but still decides site admin', async () => {
+  it('a user in over 1,000 groups joins no mirrored group, but can be site admin', async () => {
     const setup = await withGroups({ siteadmin: 'ops', sync: true })
     setBob(setup, { groups: ['ops', 'radio'] })
     await setup.signIn('bob')

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import type { ClientKeyPair } from '../../support/client-keys.ts'
 import { keyedSetups, partsOf } from '../../support/keyed-setup.ts'
 
-describe('rotated keys of the IdP', () => {
+describe('key rotation at the IdP', () => {
   const start = keyedSetups()
 
   const flow = (members: Record<string, unknown>, keys: readonly ClientKeyPair[] = []) => {
@@ -12,7 +12,7 @@ describe('rotated keys of the IdP', () => {
   }
 
   // Shows: plugin 9.20.
-  it('signs in if the IdP rotates its keys between the two ID tokens of a login', async () => {
+  it("a login succeeds if the IdP rotates its keys between the login's two ID tokens", async () => {
     const { host, idp, clock, signIn, authLog } = await flow({ response_types: ['code id_token'] })
     let tokens = 0
     idp.forgeTokens(async (genuine) => {
@@ -26,7 +26,7 @@ describe('rotated keys of the IdP', () => {
     expect(idp.requests('jwks')).to.equal(2)
   })
 
-  it('accepts an answer signed with a new key although the key set was just requested', async () => {
+  it('accepts an answer signed with a new key even right after a key set request', async () => {
     const { host, idp, clock, signIn, authLog } = await flow({ response_mode: 'query.jwt' })
     const { person } = await signIn()
     await idp.rotateKeys({ withdraw: true })
@@ -35,7 +35,7 @@ describe('rotated keys of the IdP', () => {
     expect((await page).url, JSON.stringify(authLog)).to.equal(host.url)
   })
 
-  it('signs in if the IdP rotates its keys between ID token and signed UserInfo', async () => {
+  it('a login succeeds if the IdP rotates keys between ID token and signed UserInfo', async () => {
     const members = { userinfo_signed_response_alg: 'RS256' }
     for (const type of ['code', 'code id_token']) {
       const rotating = { rotate: () => Promise.resolve() }
@@ -59,7 +59,7 @@ describe('rotated keys of the IdP', () => {
     }
   })
 
-  it('requests the key set and the tokens at the same time', async () => {
+  it('a login requests the key set and the tokens at the same time', async () => {
     const keys = new EventEmitter()
     const requested = once(keys, 'requested')
     const { host, signIn } = await start({

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { setups } from '../../support/sign-in-setup.ts'
 
-describe('a login initiated by a third party', () => {
+describe('login initiated by a third party', () => {
   const start = setups()
 
   for (const method of ['GET', 'POST'] as const) {
     // Shows: plugin 9.18.
-    it(`passes on login_hint, and ends at target_link_uri (${method})`, async () => {
+    it(`an initiated login passes on login_hint and ends at target_link_uri (${method})`, async () => {
       const { host, idp, browser } = await start()
       const person = browser()
       const fields = [
@@ -27,7 +27,7 @@ describe('a login initiated by a third party', () => {
   }
 
   // Shows: plugin 9.18.
-  it("refuses and logs a login initiated with another iss than the domain's issuer", async () => {
+  it("refuses and logs an initiated login whose iss is not the domain's issuer", async () => {
     const { host, idp, browser, authLog } = await start()
     for (const query of [
       'iss=https%3A%2F%2Fevil.test',
@@ -44,7 +44,7 @@ describe('a login initiated by a third party', () => {
     expect(idp.requests('authorization')).to.equal(0)
   })
 
-  it('ends at the start page if target_link_uri is on another site', async () => {
+  it('an initiated login ends at the start page if target_link_uri is on another site', async () => {
     const { host, idp, signIn } = await start()
     const { person } = await signIn()
     for (const target of [

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { type Setup, setups } from '../../support/sign-in-setup.ts'
 
-describe('the introspection of a session', () => {
+describe('introspection of a session', () => {
   const start = setups()
   const signedIn = async ({ signIn }: Setup) => (await signIn()).person
   const stateOf = async (setup: Setup, person: ScriptedBrowser) =>
@@ -21,7 +21,7 @@ describe('the introspection of a session', () => {
   })
 
   // Shows: plugin 9.29.
-  it('reports unknown if introspection says inactive but UserInfo accepts the token', async () => {
+  it("reports a session's state as unknown if introspection and UserInfo disagree", async () => {
     const setup = await start()
     const person = await signedIn(setup)
     // Authentik answers this when the client authentication fails.

@@ -14,7 +14,7 @@ const ENDPOINTS = {
 } as const
 type Member = keyof typeof ENDPOINTS
 
-describe('the issuer object in a whole login', () => {
+describe('issuer object in a whole login', () => {
   const start = keyedSetups()
   let doors: Doors
   beforeEach(async () => {
@@ -37,7 +37,7 @@ describe('the issuer object in a whole login', () => {
   }
 
   // Shows: plugin 2.7, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8.
-  it('uses configured endpoints, and published ones where none is configured', async () => {
+  it('uses each endpoint as configured, or as published if none is configured', async () => {
     const members = Object.keys(ENDPOINTS) as Member[]
     const setup = await start({
       oidc: ({ idp: { issuer } }) => ({
@@ -59,7 +59,7 @@ describe('the issuer object in a whole login', () => {
   })
 
   // Shows: plugin 2.9.
-  it('signs in and out with configured endpoints if discovery fails', async () => {
+  it('login and logout use configured endpoints if discovery fails', async () => {
     const { idp } = await start({ idp: { claimsIn: 'userinfo' } })
     idp.faults.set('discovery', { kind: 'answer', status: 404 })
     idp.faults.set('logout', { kind: 'answer', status: 200, body: 'bye' })
@@ -73,7 +73,7 @@ describe('the issuer object in a whole login', () => {
   })
 
   // Shows: plugin 3.17.
-  it('ignores mtls_endpoint_aliases without a client certificate', async () => {
+  it('ignores mtls_endpoint_aliases if the client has no certificate', async () => {
     const aliased = ['token', 'userinfo', 'introspection', 'revocation'].map((name) => `${name}_endpoint` as Member)
     const setup = await start({
       oidc: ({ idp: { issuer } }) => ({ issuer: { issuer, mtls_endpoint_aliases: doorsTo(aliased, issuer) } }),

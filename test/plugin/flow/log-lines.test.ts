@@ -12,7 +12,7 @@ type Expected = Readonly<Record<string, unknown>>
 const KNOWN_BY_NAME = { custom: { claims: { uuid: 'name' } } }
 type Line = readonly [code: string, details: Expected, remedy: RegExp, told?: MessageCode]
 
-describe('the log line of a failed login', () => {
+describe('log line of a failed login', () => {
   const start = setups()
 
   /** Expects one line with the code, details and remedy, not truncated and without secrets. */
@@ -64,7 +64,7 @@ describe('the log line of a failed login', () => {
     })
   }
 
-  describe('a token endpoint that refuses the code', () => {
+  describe('token endpoint that refuses the code', () => {
     const oauth = (status: number, error: string, description?: string) =>
       answering(status, JSON.stringify({ error, error_description: description }))
     const redirect: Fault = { kind: 'redirect', to: 'https://login.test/page?session=secret' }
@@ -120,7 +120,7 @@ describe('the log line of a failed login', () => {
         /did not answer as the protocol requires/,
       ],
     ] as const satisfies readonly (readonly [string, Fault, Expected, RegExp])[]) {
-      it(`logs status and remedy if the token endpoint answers ${answer}`, async () => {
+      it(`logs status and remedy of a failed login if the token endpoint answers ${answer}`, async () => {
         const setup = await start()
         setup.idp.faults.set('token', fault)
         await failedLogin(setup)
@@ -131,7 +131,7 @@ describe('the log line of a failed login', () => {
       })
     }
 
-    it("logs the IdP's error description shortened, and hides secrets in it", async () => {
+    it("a failed login's log line shortens the IdP's description and hides secrets in it", async () => {
       const setup = await start()
       const person = setup.browser()
       const answer = await answerFromIdp(person, setup.host.url, 'alice')
@@ -169,7 +169,7 @@ describe('the log line of a failed login', () => {
     expectLine(setup, ['metadata_incomplete', { endpoint: 'authorization_endpoint' }, /set it in `issuer`/])
   })
 
-  it('logs status and reason if the UserInfo request fails', async () => {
+  it("a failed login's log line has status and reason if UserInfo fails", async () => {
     for (const [fault, details, remedy] of [
       [
         answering(403, '', { 'www-authenticate': 'Bearer error="insufficient_scope", error_description="no openid"' }),
@@ -222,15 +222,15 @@ describe('the log line of a failed login', () => {
       /but `client\.id_token_encrypted_response_alg`/,
     ],
   ] as const satisfies readonly (readonly [string, string, SetupOptions, Expected, RegExp])[]) {
-    it(`names the setting if ${condition}`, async () => {
+    it(`a failed login's log line names the setting to change if ${condition}`, async () => {
       const setup = await start({ ...options, idp: { claimsIn: 'userinfo' } })
       await failedLogin(setup)
       expectLine(setup, [code, details, remedy])
     })
   }
 
-  describe('a refused ID token', () => {
-    it('the log line quotes nothing of a token answer that is not JSON', async () => {
+  describe('log line of a refused ID token', () => {
+    it("a failed login's log line quotes nothing of a token answer that is not JSON", async () => {
       const setup = await start()
       setup.idp.faults.set('token', answering(200, 'eyJhbGciOi'))
       await failedLogin(setup)
@@ -259,7 +259,7 @@ describe('the log line of a failed login', () => {
     })
   })
 
-  describe('an error that the IdP sends', () => {
+  describe('log line of an error that the IdP sends', () => {
     for (const [error, description, remedy, message] of [
       ['access_denied', 'no', /cancelled at the IdP/, 'sign_in_cancelled'],
       ['login_required', '', /did not finish/, 'sign_in_incomplete'],
@@ -285,10 +285,10 @@ describe('the log line of a failed login', () => {
     }
   })
 
-  describe('a user outside the required groups', () => {
+  describe('log line of a user outside the required groups', () => {
     const USER = { username: 'alice', password: 'alice-demo', sub: 'u-1001' }
 
-    it('the log line of a refused user names the missing groups claim by path', async () => {
+    it('the log line of a refused user has the path of the missing groups claim', async () => {
       const setup = await start({ oidc: { groups: { required: 'ops', claim: 'realm_access.roles' } } })
       setup.idp.setUser({ ...USER, claims: { name: 'Alice', groups: ['ops'] } })
       expect((await failedLogin(setup)).url).to.match(/failure=access_denied$/)
@@ -299,7 +299,7 @@ describe('the log line of a failed login', () => {
       expect(line.claimNames).to.include.members(['sub', 'name', 'groups']).and.not.include('ops')
     })
 
-    it('the log line says the user is in no group if the claim came for other users', async () => {
+    it("a refused user's log line says that other users had the missing groups claim", async () => {
       const setup = await start({ oidc: { groups: { required: 'mesh-users' } } })
       await setup.signIn('bob')
       setup.idp.setUser({ ...USER, claims: { name: 'Alice' } })

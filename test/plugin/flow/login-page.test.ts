@@ -2,11 +2,11 @@ import { expect } from 'chai'
 import { MESSAGES } from '../../../plugin/errors.ts'
 import { setups, whoAmI } from '../../support/sign-in-setup.ts'
 
-describe('the login page', () => {
+describe('login page', () => {
   const start = setups()
 
   // Shows: plugin 9.42.
-  it('the login page shows one button that names the provider', async () => {
+  it('the login page shows one button that names the identity provider', async () => {
     const { host, browser } = await start()
     const page = await browser().get(`${host.url}login`)
     expect(page.links).to.deep.equal([{ href: `${host.url}auth-oidc`, text: 'Sign in with 127.0.0.1' }])

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { CLIENT, setups } from '../../support/sign-in-setup.ts'
 
-describe('a login', () => {
+describe('login', () => {
   const start = setups()
 
   // Shows: plugin 1.4, 2.1, 2.10.
@@ -23,7 +23,7 @@ describe('a login', () => {
 
   // Shows: plugin 2.3, 2.4, 10.7.
   // Shows: meshcentral 16.
-  it('each login sends new values of state, nonce and PKCE S256', async () => {
+  it('each login sends new values of state, nonce and PKCE challenge', async () => {
     const { host, redirectFrom } = await start()
     const [first, second] = [(await redirectFrom()).searchParams, (await redirectFrom()).searchParams]
     expect(Object.fromEntries(first)).to.include({
@@ -80,7 +80,7 @@ describe('a login', () => {
   }
 
   // Shows: plugin 5.2.
-  it('reads a claim from an array by its index, as Azure AD B2C sends addresses', async () => {
+  it('reads a claim path such as emails.0 as the first item of an array', async () => {
     const claims = { uuid: 'oid', email: 'emails.0' }
     const { signIn, idp } = await start({
       oidc: { custom: { scope: 'openid directory', claims } },
@@ -93,7 +93,7 @@ describe('a login', () => {
 
   // Shows: plugin 7.12, 7.14.
   // Shows: meshcentral 26.
-  it('a login works with deprecated keys, each with a warning that names the new path', async () => {
+  it('a login works with deprecated keys; each causes a warning with its replacement', async () => {
     const setup = await start({
       exactly: ({ idp, hostUrl }) => ({
         issuer: idp.issuer,

@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts'
 const UNPUBLISHED = { publishes: { end_session_endpoint: undefined } }
 const OFFLINE = { oidc: { custom: { scope: 'openid offline_access' } } }
 
-describe('a logout', () => {
+describe('logout', () => {
   const startSetup = setups()
   /** Starts a setup and signs a user in. */
   const start = async (options?: SetupOptions, name = 'alice') => {
@@ -83,7 +83,7 @@ describe('a logout', () => {
   })
 
   // Shows: plugin 9.7.
-  it('logout ends the session while the IdP is down, and tells the user', async () => {
+  it('logout ends the session and tells the user if the IdP is down', async () => {
     const { setup, host, idp, person } = await start()
     await idp.down()
     const { headers } = await person.step(`${host.url}logout`)
@@ -141,7 +141,7 @@ describe('a logout', () => {
     expect(idp.requests('logout')).to.equal(0)
   })
 
-  describe('a logout at an IdP without end-session endpoint', () => {
+  describe('logout at an IdP without end-session endpoint', () => {
     for (const status of [404, 410]) {
       // Shows: plugin 9.8.
       it(`logout ends on the login page and warns if <issuer>/logout answers ${status}`, async () => {
@@ -223,7 +223,7 @@ describe('a logout', () => {
     })
 
     // Shows: plugin 9.3.
-    it('logout waits at most 2 s for the revocation, and ends even if it fails', async () => {
+    it('logout waits at most 2 s for token revocation, and continues if it fails', async () => {
       const { setup, idp, clock, person } = await start()
       for (const [fault, code, path] of [
         [{ kind: 'hang' }, 'provider_unreachable', '/login'],
@@ -248,7 +248,7 @@ describe('a logout', () => {
     })
 
     // Shows: plugin 9.7.
-    it('logout redirects to the IdP if at least one of two revocations was answered', async () => {
+    it('logout redirects to the IdP even if only one of two revocations was answered', async () => {
       const lossy: typeof fetch = async (input, init) => {
         if (String(init?.body).includes('token_type_hint=refresh_token'))
           throw new TypeError('fetch failed', { cause: new Error('no connection') })

@@ -82,7 +82,7 @@ describe('malformed requests at a server that parses queries and bodies into obj
 
   for (const route of ROUTES) {
     // Shows: plugin 10.27.
-    it(`refuses malformed requests without a crash at ${route}`, async () => {
+    it(`refuses malformed requests to ${route} without a crash`, async () => {
       const all = SHAPES.flatMap((shape) => NAMES.map((name) => name + shape.replaceAll('$', name)))
       for (const query of all) {
         await send(`${route}?${query}`)
@@ -111,7 +111,7 @@ describe('malformed requests at a server that parses queries and bodies into obj
   })
 
   // Shows: plugin 10.27.
-  it('refuses a login initiation with an iss that is not a string', async () => {
+  it('refuses an initiated login whose iss is not a string', async () => {
     await fetch(`${host.url}auth-oidc?iss[toString]=x`, { redirect: 'manual' })
     expect(host.authLog.splice(0).map(({ fields }) => [fields.code, fields.iss])).to.deep.equal([
       ['initiation_refused', 'not one text'],

@@ -6,7 +6,7 @@ import { type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
 const [OID, SUB] = ['~oidc:D-7', '~oidc:u-1002']
 
-describe('an account under another id than the configured one', () => {
+describe('user who has an account under another id', () => {
   const start = setups()
   /** Starts a host that identifies users by `oid`, which only the ID token has, as with Entra ID. */
   async function startKnownByOid(
@@ -23,7 +23,7 @@ describe('an account under another id than the configured one', () => {
   }
 
   // Shows: plugin 5.3.
-  it("warns with both ids and the remedy if the user's account has sub as its id", async () => {
+  it("warns with both ids and the remedy if a user's account is identified by sub", async () => {
     const setup = await startKnownByOid({ newAccounts: false }, ['~oidc:u-1002'])
     const { page, failure } = await setup.signIn('bob')
     const [warning, ...more] = setup.lines('account-under-other-id')
@@ -44,7 +44,7 @@ describe('an account under another id than the configured one', () => {
   })
 
   // Shows: plugin 5.3.
-  it('warns before it creates a second account for a user who has one under sub', async () => {
+  it('warns before it creates a second account for a user whose first is under sub', async () => {
     const setup = await startKnownByOid({}, ['~oidc:u-1002'])
     expect((await setup.signIn('bob')).me).to.include({ status: 200, id: OID })
     expect((await setup.signIn('bob')).me).to.include({ status: 200, id: OID })
@@ -53,7 +53,7 @@ describe('an account under another id than the configured one', () => {
   })
 
   // Shows: plugin 5.3.
-  it('does not warn if the configured id has an account or the user has no other', async () => {
+  it('does not warn of an account under sub if the configured id has one or sub none', async () => {
     const setup = await startKnownByOid({ newAccounts: false }, ['~oidc:D-7', '~oidc:u-1002'])
     await setup.signIn('bob')
     const empty = await startKnownByOid({ newAccounts: false })

@@ -50,7 +50,7 @@ describe('other sessions of a user at a back-channel logout', () => {
     })
   }
 
-  it('a back-channel logout does not introspect without remaining session or endpoint', async () => {
+  it('a back-channel logout does not introspect if no session or endpoint remains', async () => {
     const { setup, sendLogout } = await startWithThree()
     expect((await sendLogout({ sid: undefined })).status).to.equal(200)
     expect(introspections(setup)).to.equal(0)
@@ -60,7 +60,7 @@ describe('other sessions of a user at a back-channel logout', () => {
     expect(introspections(without.setup)).to.equal(0)
   })
 
-  it('a back-channel logout keeps other sessions if introspection fails, and logs it', async () => {
+  it('a back-channel logout keeps and logs other sessions if introspection fails', async () => {
     const { setup, sendLogout, signedInNow } = await startWithThree()
     setup.idp.faults.set('introspection', { kind: 'answer', status: 500, body: '{"error":"server_error"}' })
     expect((await sendLogout()).status).to.equal(200)

@@ -5,7 +5,7 @@ import { whoAmI } from '../../support/sign-in-setup.ts'
 const UNTRUSTED = 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'
 
 /** The IdP sends the intermediate certificate; only the root is unknown. */
-describe('an IdP with a private certificate authority', () => {
+describe('IdP with a certificate of a private authority', () => {
   const start = privateIdps()
 
   // Shows: plugin 8.4.

@@ -32,7 +32,7 @@ const ENCRYPTED = {
   request_object_encryption_enc: 'A256CBC-HS512',
 }
 
-describe('a login through a proxy with its defaults', () => {
+describe('login through a proxy with default limits', () => {
   const start = keyedSetups()
   for (const [kind, serve] of [
     ['a session in a cookie', withCookieSessions],
@@ -49,7 +49,7 @@ describe('a login through a proxy with its defaults', () => {
     ],
   ] as const) {
     // Shows: plugin 4.36.
-    it(`cookies and URLs fit limits of proxies with ${kind}`, async () => {
+    it(`a login's cookies and URLs fit the default limits of proxies, with ${kind}`, async () => {
       const { idp, url, close } = await serve(start)
       const cases = fc.record({
         groups: fc.constantFrom(0, 30, 400),

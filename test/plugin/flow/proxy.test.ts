@@ -9,7 +9,7 @@ import { whoAmI } from '../../support/sign-in-setup.ts'
 const ENDPOINTS: readonly Endpoint[] = ['discovery', 'jwks', 'token', 'userinfo', 'introspection', 'revocation']
 const BOUND = { tls_client_certificate_bound_access_tokens: true }
 
-describe('an HTTP proxy between server and IdP', () => {
+describe('HTTP proxy between server and IdP', () => {
   const start = privateIdps()
   let proxy: ConnectProxy
   const startProxy = async (options?: ConnectProxyOptions) => {

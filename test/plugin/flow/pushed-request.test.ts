@@ -4,7 +4,7 @@ import { type KeyedOptions, keyedSetups, partsOf } from '../../support/keyed-set
 
 const PUSHED = { require_pushed_authorization_requests: true }
 
-describe('a pushed authorization request', () => {
+describe('pushed authorization request', () => {
   const start = keyedSetups()
 
   /** Begins a login. Also returns the pushed requests and the address that the browser gets. */
@@ -43,7 +43,7 @@ describe('a pushed authorization request', () => {
     ['none', ['client_id', 'request']],
   ] as const) {
     // Shows: plugin 4.18.
-    it(`pushes only the request object and authentication by ${method}`, async () => {
+    it(`a pushed request has only a request object and authentication by ${method}`, async () => {
       const { host, signIn, pushes, idp } = await begin({
         keys: [makeKey('P-256')],
         client: { ...PUSHED, token_endpoint_auth_method: method, request_object_signing_alg: 'ES256' },
@@ -60,7 +60,7 @@ describe('a pushed authorization request', () => {
   }
 
   // Shows: plugin 4.29.
-  it("the login ends with the IdP's error if the IdP refuses the pushed request", async () => {
+  it("a login ends with the IdP's error if the IdP refuses the pushed request", async () => {
     for (const [status, body] of [
       [400, { error: 'invalid_request', error_description: 'no' }],
       [302, {}],
@@ -77,7 +77,7 @@ describe('a pushed authorization request', () => {
     }
   })
 
-  it('the login ends if the IdP has no endpoint for pushed requests', async () => {
+  it('a login that needs a pushed request ends if the IdP has no endpoint for it', async () => {
     const publishes = { pushed_authorization_request_endpoint: undefined }
     const { redirectFrom, authLog } = await start({ client: PUSHED, publishes })
     expect((await redirectFrom()).search).to.equal('?failure=provider_unreachable')
@@ -88,7 +88,7 @@ describe('a pushed authorization request', () => {
   })
 })
 
-describe('a request that must be signed', () => {
+describe('signed authorization request', () => {
   const start = keyedSetups()
   const STRICT = { require_signed_request_object: true }
   // The fixture IdP does not support ES384.
@@ -113,7 +113,7 @@ describe('a request that must be signed', () => {
   }
 
   // Shows: plugin 4.28.
-  it('sends no authorization request if no key signs as the IdP requires', async () => {
+  it('sends no authorization request if no key can sign as the IdP requires', async () => {
     for (const [ownKeys, member] of [
       [[makeKey('P-384')], 'require_signed_request_object'],
       [[], 'request_object_signing_alg'],

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { CLIENT, setups, whoAmI } from '../../support/sign-in-setup.ts'
 
-describe('the redirect address in a whole login', () => {
+describe('path of redirect_uri in a whole login', () => {
   const start = setups()
 
   for (const path of ['auth-oidc-callback', 'signin/oidc', 'a(b)+c.*/cb', 'cb?of=idp']) {
     // Shows: plugin 4.4, 8.1.
-    it(`a login works with any path as redirect address: ${path}`, async () => {
+    it(`a login works with any path in redirect_uri: ${path}`, async () => {
       const setup = await start({
         exactly: ({ idp, hostUrl }) => ({
           issuer: idp.issuer,

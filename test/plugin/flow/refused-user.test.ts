@@ -7,7 +7,7 @@ import { MoodyStore } from '../host/moody-store.ts'
 const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
 const RULES = { oidc: { groups: { required: 'mesh-users' } } }
 
-describe('a user with an account who is refused by groups.required', () => {
+describe('user with an account who is refused by groups.required', () => {
   const start = setups()
 
   const setGroups = ({ idp }: Setup, groups: unknown) => idp.setUser({ ...BOB, claims: { ...BOB.claims, groups } })
@@ -27,7 +27,7 @@ describe('a user with an account who is refused by groups.required', () => {
   }
 
   // Shows: plugin 6.2.
-  it('a refused user loses all sessions, which one log line counts; others keep theirs', async () => {
+  it('a refused user loses all sessions, counted in one log line, and other users none', async () => {
     const { setup, signedIn } = await startWithBob()
     setGroups(setup, ['others'])
     const refused = await signIn(setup, 'bob')
@@ -64,7 +64,7 @@ describe('a user with an account who is refused by groups.required', () => {
   })
 
   // Shows: plugin 6.2.
-  it('a user keeps all sessions if the groups are unknown', async () => {
+  it("a user keeps all sessions if a login cannot learn the user's groups", async () => {
     const { setup, signedIn } = await startWithBob()
     setGroups(setup, 5)
     await signIn(setup, 'bob')
@@ -74,7 +74,7 @@ describe('a user with an account who is refused by groups.required', () => {
   })
 
   // Shows: plugin 6.2.
-  it('a user loses no session by a login that was not verified', async () => {
+  it("a user loses no session by an unverified login in the user's name", async () => {
     const { setup, signedIn } = await startWithBob()
     const stranger = new TextEncoder().encode('somebody else, who has a key of 32 bytes or more')
     const claims = { sub: BOB.sub, groups: [] }
@@ -93,7 +93,7 @@ describe('a user with an account who is refused by groups.required', () => {
     expect(await signedIn()).to.deep.equal([true, true, true])
   })
 
-  it('refuses and logs a user outside groups.required whose sessions cannot be ended', async () => {
+  it('refuses and logs a user outside groups.required even if sessions cannot be ended', async () => {
     const sessionStore = new MoodyStore()
     const { setup } = await startWithBob({ ...RULES, host: { sessionStore } })
     setGroups(setup, [])

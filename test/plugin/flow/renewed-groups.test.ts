@@ -8,7 +8,7 @@ const EVERY_MS = 10_000
 const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
 const ID = '~oidc:u-1002'
 
-describe('a renewed ID token', () => {
+describe('groups in a renewed ID token', () => {
   const start = setups()
 
   const startWithBob = async (claimsIn: 'id_token' | 'userinfo' = 'id_token') => {
@@ -40,7 +40,7 @@ describe('a renewed ID token', () => {
     new Promise<string>((resolve) => store.all((_error, sessions) => resolve(JSON.stringify(sessions))))
 
   // Shows: plugin 9.12.
-  it('renewed groups that do not admit a user end all sessions and revoke rights', async () => {
+  it('a user whose renewed groups are not admitted loses all sessions and rights', async () => {
     const { setup, person } = await startWithBob()
     const elsewhere = (await setup.signIn('bob')).person
     const bystander = (await setup.signIn('alice')).person
@@ -56,7 +56,7 @@ describe('a renewed ID token', () => {
   })
 
   // Shows: plugin 9.12.
-  it('renewed groups that admit a user update site admin and mirrored groups', async () => {
+  it('renewed groups that admit the user update site admin and mirrored groups', async () => {
     const { setup, person } = await startWithBob()
     setGroups(setup, ['mesh-users', 'newcomers'])
     await renew(setup)
@@ -73,7 +73,7 @@ describe('a renewed ID token', () => {
     ['with a groups claim of an unusable type', 'id_token', 5],
   ] as const) {
     // Shows: plugin 9.12.
-    it(`a renewal ${condition} changes nothing`, async () => {
+    it(`a renewal ${condition} changes no groups or rights`, async () => {
       const { setup, person, store } = await startWithBob(claimsIn)
       setGroups(setup, groups)
       for (const _ of [1, 2]) {

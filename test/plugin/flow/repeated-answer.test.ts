@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { answerFromIdp, setups, whoAmI } from '../../support/sign-in-setup.ts'
 
-describe('an answer that a browser sends again', () => {
+describe('IdP answer that a browser sends again', () => {
   const start = setups()
 
   // Shows: plugin 9.19, 10.13.
   // Shows: meshcentral 18.
-  it('an answer sent again by the same browser leads to the same page', async () => {
+  it('an IdP answer that the same browser sends again leads to the same page', async () => {
     const { host, idp, browser, authLog } = await start()
     const person = browser()
     const answer = await answerFromIdp(person, host.url, 'alice', 'auth-oidc?return=/api/me?x=1')
@@ -18,7 +18,7 @@ describe('an answer that a browser sends again', () => {
     expect((await whoAmI(person, host.url)).status).to.equal(200)
   })
 
-  it('an answer stays valid after a HEAD request or a prefetch', async () => {
+  it('an IdP answer stays usable after a HEAD request or a prefetch of it', async () => {
     const { host, idp, browser } = await start()
     const person = browser()
     const answer = await answerFromIdp(person, host.url, 'alice')
@@ -31,7 +31,7 @@ describe('an answer that a browser sends again', () => {
   })
 })
 
-describe('a posted form over the limits', () => {
+describe('posted form over the limits', () => {
   const start = setups()
 
   for (const [size, path, form] of [
@@ -39,7 +39,7 @@ describe('a posted form over the limits', () => {
     ['256 KB at the login route', 'auth-oidc', [['iss', 'x'.repeat(256 * 1024)]]],
     ['50 fields', 'auth-oidc-callback', Array.from({ length: 51 }, (_, index) => [`f${index}`, 'x'])],
   ] as const) {
-    it(`redirects a form over the limits to the login page: ${size}`, async () => {
+    it(`redirects to the login page if a posted form is over the limits: ${size}`, async () => {
       const { host, browser, authLog } = await start()
       const { status, headers } = await browser().step(host.url + path, { form: form as never })
       expect(status).to.equal(302)

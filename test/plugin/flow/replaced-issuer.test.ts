@@ -4,7 +4,7 @@ import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
 import { type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-describe('a host with a replaced issuer', () => {
+describe('host whose issuer was replaced', () => {
   const start = setups()
   const { path } = temporaryFolder()
 
@@ -39,7 +39,7 @@ describe('a host with a replaced issuer', () => {
   })
 
   // Shows: plugin 5.13.
-  it('a user keeps session and account if the old issuer is in previous_issuers', async () => {
+  it('users keep sessions and accounts if the old issuer is in previous_issuers', async () => {
     const open = restarted()
     const oldHost = await open()
     const { person } = await oldHost.signIn('alice')
@@ -65,7 +65,7 @@ describe('a host with a replaced issuer', () => {
   })
 
   // Shows: plugin 6.12.
-  it('a refused user loses all sessions of the account, even from another subject', async () => {
+  it('a refused user loses all sessions of the account, also those of another subject', async () => {
     const open = restarted()
     const claims = { uuid: 'email' }
     const oldHost = await open({ groups: {}, custom: { claims } })

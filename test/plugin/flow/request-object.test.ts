@@ -3,7 +3,7 @@ import { compactDecrypt, decodeJwt, type JWK } from 'jose'
 import { makeKey } from '../../support/client-keys.ts'
 import { type KeyedOptions, keyedSetups, partsOf } from '../../support/keyed-setup.ts'
 
-describe('a request object', () => {
+describe('request object', () => {
   const start = keyedSetups()
   const keys = [makeKey('RSA', { kid: 'r' }), makeKey('P-256', { kid: 'e' }), makeKey('Ed25519', { kid: 'd' })]
   const STRICT = { require_signed_request_object: true }
@@ -12,7 +12,7 @@ describe('a request object', () => {
 
   for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256', 'HS512']) {
     // Shows: plugin 4.13, 4.15.
-    it(`signs all request parameters by ${alg}`, async () => {
+    it(`signs all parameters of a request object by ${alg}`, async () => {
       const { host, idp, redirectFrom, signIn } = await startWith({
         request_object_signing_alg: alg,
         default_max_age: 3600,
@@ -45,7 +45,7 @@ describe('a request object', () => {
     ['dir', 'A256CBC-HS512'],
   ] as const) {
     // Shows: plugin 4.16, 4.17.
-    it(`signs the request, then encrypts it to the IdP by ${alg}`, async () => {
+    it(`signs the request object, then encrypts it to the IdP by ${alg}`, async () => {
       const { host, redirectFrom, signIn } = await startWith({
         request_object_signing_alg: 'PS256',
         request_object_encryption_alg: alg,
@@ -60,7 +60,7 @@ describe('a request object', () => {
 
   const ENCRYPTED = { request_object_signing_alg: 'ES256', request_object_encryption_alg: 'RSA-OAEP' }
 
-  it("encrypts the request to the IdP's current key whose use is encryption", async () => {
+  it("encrypts the request object to the IdP's current key for encryption", async () => {
     const { host, idp, redirectFrom, signIn } = await startWith(ENCRYPTED)
     await redirectFrom()
     await idp.rotateKeys({ withdraw: true })
@@ -80,7 +80,7 @@ describe('a request object', () => {
     ['answers the key request with 500', { kind: 'answer', status: 500 }, 'metadata_incomplete'],
     ['does not answer the key request', { kind: 'reset' }, 'provider_unreachable'],
   ] as const) {
-    it(`ends the login before the redirect if the IdP ${condition}`, async () => {
+    it(`a login ends before the redirect if the IdP ${condition}`, async () => {
       const { idp, redirectFrom, authLog } = await startWith(ENCRYPTED)
       idp.faults.set('jwks', fault)
       expect((await redirectFrom()).search).to.match(/^\?failure=/)
@@ -89,11 +89,11 @@ describe('a request object', () => {
   }
 })
 
-describe('the time of the login at the IdP', () => {
+describe('time of authentication at the IdP', () => {
   const start = keyedSetups()
 
   // Shows: plugin 4.14.
-  it('with require_auth_time, requests auth_time and refuses an ID token without it', async () => {
+  it('require_auth_time requests auth_time, and refuses an ID token without it', async () => {
     for (const responseType of ['code', 'id_token', 'code id_token']) {
       // The IdP does not know the requirement, so the request must contain it.
       const registered = { response_types: [responseType] }

@@ -16,7 +16,7 @@ describe('custom.required_acr', () => {
   }
 
   // Shows: plugin 5.6.
-  it('requests each level of required_acr, and admits a user with one of them', async () => {
+  it('requests all levels of required_acr, and admits a user with one of them', async () => {
     const setup = await signedInAt('urn:three')
     expect((await setup.redirectFrom()).searchParams.get('acr_values')).to.equal('urn:two urn:three')
     expect((await setup.signIn()).page.url).to.equal(setup.host.url)
@@ -38,7 +38,7 @@ describe('custom.required_acr', () => {
     })
   }
 
-  it('ignores an acr in UserInfo, because only the ID token counts for required_acr', async () => {
+  it('ignores an acr in UserInfo: only the ID token can satisfy required_acr', async () => {
     const idp = { claimsIn: 'userinfo', scopes: { profile: ['name', 'acr'] } } as const
     const setup = await start({ oidc: { custom: { required_acr: 'urn:two' } }, idp })
     const claims = { name: 'Dora', email: 'dora@example.test', email_verified: true, acr: 'urn:two' }

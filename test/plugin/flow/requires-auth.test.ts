@@ -20,7 +20,7 @@ const CLIENT = { client_id: 'own', client_secret: 'a client secret of the tests'
 /** Headers of `fetch` in a page. */
 const SCRIPT = { headers: { accept: '*/*' } }
 
-describe('a page behind requiresAuth', () => {
+describe('page behind requiresAuth', () => {
   let idp: Idp
   let url: string
   /** Replaces what `accounts.find` returns. */
@@ -104,7 +104,7 @@ describe('a page behind requiresAuth', () => {
   })
 
   // Shows: plugin 9.47.
-  it('answers 401 instead of a redirect to scripts and forms at a protected page', async () => {
+  it('a protected page answers 401 to scripts and forms instead of redirecting', async () => {
     const browser = browse()
     const requests = [SCRIPT, { headers: { accept: 'image/avif,*/*' } }, { form: [] }]
     for (const request of requests) {
@@ -122,7 +122,7 @@ describe('a page behind requiresAuth', () => {
   })
 
   // Shows: plugin 9.47.
-  it('refuses the session of a removed or locked account, or of another domain', async () => {
+  it('a protected page refuses sessions of removed or locked accounts or other domains', async () => {
     const browser = await signIn()
     expect((await browser.step(`${url}devices`, SCRIPT)).status).to.equal(200)
     changed = () => undefined

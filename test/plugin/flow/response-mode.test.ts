@@ -7,7 +7,7 @@ import { answerFromIdp, CLIENT } from '../../support/sign-in-setup.ts'
 
 const nowS = () => Math.floor(Date.now() / 1000)
 
-describe('response_mode', () => {
+describe('response mode in a whole login', () => {
   const start = keyedSetups()
 
   const flow = (members: Record<string, unknown>, keys: readonly ClientKeyPair[] = []) => {
@@ -56,7 +56,7 @@ describe('response_mode', () => {
   }
 
   // Shows: plugin 4.25.
-  it('accepts a JWT answer that is encrypted and signed with ES256', async () => {
+  it('accepts an encrypted IdP answer that is signed with ES256', async () => {
     const key = makeKey('RSA', { kid: 'e', use: 'enc', alg: 'RSA-OAEP-256' })
     const members = {
       response_mode: 'query.jwt',
@@ -110,7 +110,7 @@ describe('response_mode', () => {
     ['plain parameters instead of a JWT', () => '', /not signed/],
   ] as readonly (readonly [string, Forge, RegExp])[]) {
     // Shows: plugin 4.24.
-    it(`refuses a JWT answer: ${description}`, async () => {
+    it(`refuses an IdP answer in a JWT: ${description}`, async () => {
       const { host, idp, browser, isIn, authLog } = await flow({ response_mode: 'query.jwt' })
       const person = browser()
       const response = String((await answerIn(person, host.url)).get('response'))

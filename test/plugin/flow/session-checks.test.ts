@@ -10,7 +10,7 @@ const ROTATING: SetupOptions = {
   registered: { grant_types: ['authorization_code', 'refresh_token'] },
 }
 
-describe('the session of a host that keeps tokens', () => {
+describe('session checks of a host that keeps tokens', () => {
   const start = setups()
 
   const startWithStore = async () => {
@@ -34,7 +34,7 @@ describe('the session of a host that keeps tokens', () => {
   }
 
   // Shows: plugin 9.15.
-  it('a session in use is renewed at the IdP once in each round of checks', async () => {
+  it('session checks renew each session in use once per round at the IdP', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     for (let round = 1; round <= 3; round += 1) {
@@ -51,7 +51,7 @@ describe('the session of a host that keeps tokens', () => {
   })
 
   // Shows: plugin 9.15.
-  it('stores tokens encrypted beside the session, and deletes them at logout', async () => {
+  it('tokens are encrypted at rest beside the session, and deleted at logout', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     const entries = await entriesOf(store)
@@ -61,7 +61,7 @@ describe('the session of a host that keeps tokens', () => {
     expect(await entriesOf(store)).to.deep.equal([])
   })
 
-  it('logout sends the latest ID token as hint, and revokes the latest other tokens', async () => {
+  it('logout uses the latest ID token as hint, and revokes the latest other tokens', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     await nextRound(setup, store)

@@ -33,7 +33,7 @@ async function shadowedAt(app: HostApp, host: Host = HOST) {
   return { paths: lines.map(({ path }) => path), message: lines[0]?.message }
 }
 
-describe('routes of the server that shadow those of the plugin', () => {
+describe('routes of the server that shadow routes of the plugin', () => {
   // Shows: plugin 9.46.
   it('warns at start if the server registered its own logout route before the plugin', async () => {
     const { paths, message } = await shadowedAt(express().get('/logout', answer))
@@ -42,7 +42,7 @@ describe('routes of the server that shadow those of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('warns of an earlier route in any spelling, also on a mounted router', async () => {
+  it("warns of the server's earlier route in any spelling, also on a mounted router", async () => {
     const nested = express.Router().use('/', express.Router().post('/logout', answer))
     const apps = {
       '/LogOut/': express().all('/LogOut/', answer),
@@ -59,7 +59,7 @@ describe('routes of the server that shadow those of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it("warns of an earlier route only if it is below the domain's path", async () => {
+  it("warns of an earlier route of the server only if it is below the domain's path", async () => {
     const host: Host = { ...HOST, basePath: () => '/mesh/' }
     const below = express().use('/mesh', express.Router().get('/logout', answer))
     expect((await shadowedAt(below, host)).paths).to.deep.equal(['/mesh/logout'])

@@ -32,7 +32,7 @@ const HOST: Host = {
 
 const outcomeOf = async (work: Promise<unknown>) => (await errorOf(work))?.toString() ?? 'started'
 
-describe('a server with several processes', () => {
+describe('server with several processes', () => {
   const folder = temporaryFolder()
   const registered = (host: Partial<Host>, app: HostApp = express()) =>
     outcomeOf(registerOidc(app, { config: CONFIG, host: { ...HOST, ...host }, shared: true }))
@@ -75,17 +75,17 @@ describe('a server with several processes', () => {
     expect(await outcomeOf(alone)).to.equal('started')
   })
 
-  it('starts with shared: true if all parts are shared', async () => {
+  it('starts with shared: true if all parts are shared between processes', async () => {
     const config = { ...CONFIG, settings: { ...CONFIG.settings, sqlite3: folder.path('accounts.sqlite') } }
     const host = await startHost({ config, port: 0, output, shared: true, revocations: SHARED })
     await host.close()
   })
 })
 
-describe("the host's secret", () => {
+describe('secret of the host', () => {
   const startWith = (host: Host) => outcomeOf(registerOidc(express(), { config: CONFIG, host }))
 
-  it('refuses a secret of fewer than 32 characters without repeating it', async () => {
+  it('refuses a host secret of fewer than 32 characters, without repeating it', async () => {
     for (const secret of ['', 'keyboard cat', 's'.repeat(31)]) {
       const refused = await startWith({ ...HOST, secret })
       expect(refused).to.match(/^TypeError: `host\.secret` has fewer than 32 characters\./)

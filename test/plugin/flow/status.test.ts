@@ -2,11 +2,11 @@ import { expect } from 'chai'
 import { createClientFolder, makeKey } from '../../support/client-keys.ts'
 import { CLIENT, setups } from '../../support/sign-in-setup.ts'
 
-describe('the status of single sign-on', () => {
+describe('status of single sign-on', () => {
   const start = setups()
 
   // Shows: plugin 9.41.
-  it('status has issuer, discovery, age of keys and last login, without a request', async () => {
+  it('status shows issuer, discovery, age of keys and last login without any request', async () => {
     const { host, idp, clock, signIn } = await start()
     const startedAt = Date.now()
     await signIn()
@@ -63,7 +63,7 @@ describe('the status of single sign-on', () => {
   })
 
   // Shows: plugin 9.41.
-  it('status lists refusals with code, remedy and account, but no other personal data', async () => {
+  it('status lists refused logins with code, remedy and account, but no personal data', async () => {
     const { host, signIn } = await start({ oidc: { newAccounts: false } })
     await signIn()
     const { refusals = [], lastLogin } = host.status()[0] ?? {}
@@ -87,7 +87,7 @@ describe('the status of single sign-on', () => {
   })
 
   // Shows: plugin 9.41.
-  it('the reference host shows the status to site admins only', async () => {
+  it('the reference host shows the status page to site admins only', async () => {
     const { host, browser, signIn } = await start({ oidc: { groups: { siteadmin: 'mesh-admins' } } })
     const statusFor = async (user?: string) => {
       const visitor = user === undefined ? browser() : (await signIn(user)).person

@@ -11,7 +11,7 @@ const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
 const ID_TOKEN: SetupOptions = { idp: { claimsIn: 'id_token', groupsIn: 'id_token', scopes: { email: ['email'] } } }
 const refusing = (status: number, body = ''): Fault => ({ kind: 'answer', status, body })
 
-describe('UserInfo', () => {
+describe('UserInfo in a whole login', () => {
   const start = setups()
   const withClaims = (setup: Setup, claims: Record<string, unknown>) => setup.idp.setUser({ ...BOB, claims })
   /** Starts a setup with a UserInfo that refuses, as that of AD FS does for tokens of another audience. */
@@ -30,7 +30,7 @@ describe('UserInfo', () => {
     ['resets the connection', { kind: 'reset' }, { causeCode: 'ECONNRESET' }],
   ] as const satisfies readonly (readonly [string, Fault, object])[]) {
     // Shows: plugin 10.15.
-    it(`signs in with the ID token's claims if UserInfo ${condition}`, async () => {
+    it(`a login uses the ID token's claims if UserInfo ${condition}`, async () => {
       const setup = await startRefusing({}, fault)
       const { me } = await setup.signIn('bob')
       expect(me).to.include({ status: 200, id: '~oidc:u-1002', name: 'Bob Example', email: 'bob@example.test' })
@@ -44,7 +44,7 @@ describe('UserInfo', () => {
   }
 
   // Shows: plugin 10.15.
-  it("signs in with the ID token's claims if UserInfo does not answer in time", async () => {
+  it("a login uses the ID token's claims if UserInfo does not answer in time", async () => {
     const setup = await startRefusing({}, { kind: 'hang' })
     const login = setup.signIn('bob')
     await until('a UserInfo request', () => setup.idp.requests('userinfo') > 0)
@@ -54,7 +54,7 @@ describe('UserInfo', () => {
   })
 
   // Shows: plugin 10.15.
-  it('warns only once an hour if UserInfo fails at each login', async () => {
+  it('warns of failing UserInfo once an hour, however many logins there are', async () => {
     const setup = await startRefusing()
     for (const [passMs, warnings] of [
       [0, 1],
@@ -83,11 +83,11 @@ describe('UserInfo', () => {
     expect(setup.lines('userinfo-failed')).to.deep.equal([])
   })
 
-  describe('users identified by e-mail address', () => {
+  describe('UserInfo if users are identified by e-mail address', () => {
     const oidc = { custom: { claims: { uuid: 'email' } } }
 
     // Shows: plugin 10.15.
-    it('refuses an unverified address in the ID token if UserInfo fails', async () => {
+    it('refuses an unverified e-mail address in the ID token if UserInfo fails', async () => {
       const setup = await startRefusing({ oidc })
       const { me, failure } = await setup.signIn('bob')
       expect(me.status).to.equal(401)
@@ -97,7 +97,7 @@ describe('UserInfo', () => {
       )
     })
 
-    it('admits a verified address in the ID token if UserInfo fails', async () => {
+    it('admits a verified e-mail address in the ID token if UserInfo fails', async () => {
       const setup = await startRefusing({ oidc, idp: { claimsIn: 'id_token' } })
       withClaims(setup, { email: 'bob@example.test', email_verified: true })
       expect((await setup.signIn('bob')).me).to.include({ status: 200, id: '~oidc:bob@example.test' })
@@ -124,7 +124,7 @@ describe('UserInfo', () => {
     expect((await setup.signIn('bob')).failure).to.include({ code: 'subject_unusable' })
   })
 
-  describe('UserInfo that fails if groups decide', () => {
+  describe('failing UserInfo if groups decide', () => {
     const LOST = { name: 'Bob', email: 'bob@example.test' }
 
     // Shows: plugin 10.15.
@@ -157,7 +157,7 @@ describe('UserInfo', () => {
     ['the deprecated userInfoURL: false', undefined],
   ] as const) {
     // Shows: plugin 3.5.
-    it(`a user without groups claim has no groups with ${setting}`, async () => {
+    it(`a user whose ID token has no groups claim has no groups with ${setting}`, async () => {
       const setup = await start({
         ...ID_TOKEN,
         oidc: ({ idp }) => ({
@@ -174,11 +174,11 @@ describe('UserInfo', () => {
     })
   }
 
-  describe('an IdP without UserInfo endpoint', () => {
+  describe('IdP without UserInfo endpoint', () => {
     const withoutAccessToken = (original: unknown) => ({ ...(original as object), access_token: undefined })
 
     // Shows: plugin 10.15.
-    it('signs in without access token if no UserInfo endpoint exists, as at Azure AD B2C', async () => {
+    it('a login succeeds without access token if the IdP has no UserInfo endpoint', async () => {
       const setup = await start({ ...ID_TOKEN, publishes: { userinfo_endpoint: undefined } })
       setup.idp.faults.set('token', { kind: 'rewrite', body: withoutAccessToken })
       const { me, person } = await setup.signIn('bob')
@@ -188,7 +188,7 @@ describe('UserInfo', () => {
       expect(JSON.stringify(setup.authLog) + setup.output.join('')).not.to.include('no-access-token')
     })
 
-    it('signs in without access token if issuer.userinfo_endpoint is false', async () => {
+    it('a login succeeds without access token if issuer.userinfo_endpoint is false', async () => {
       const issuer = ({ idp }: Places) => ({ issuer: { issuer: idp.issuer, userinfo_endpoint: false } })
       const setup = await start({ ...ID_TOKEN, oidc: issuer })
       setup.idp.faults.set('token', { kind: 'rewrite', body: withoutAccessToken })
@@ -197,7 +197,7 @@ describe('UserInfo', () => {
   })
 
   // Shows: plugin 10.15.
-  it('refuses a login without access token if the IdP publishes UserInfo', async () => {
+  it('refuses a login without access token if the IdP has a UserInfo endpoint', async () => {
     const setup = await start(ID_TOKEN)
     const body = (original: unknown) => ({ ...(original as object), access_token: undefined })
     setup.idp.faults.set('token', { kind: 'rewrite', body })

@@ -36,7 +36,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('', NOBODY)).to.equal(undefined)
   })
 
-  it('an account stores the address as verified, not verified or unknown', async () => {
+  it('an account stores whether its address is verified, not verified or unknown', async () => {
     for (const emailVerified of [true, false, null]) {
       await records.accounts.update('', { ...ALICE, emailVerified })
       expect(await records.accounts.find('', ALICE.id)).to.include({ emailVerified })
@@ -69,7 +69,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect((await records.accounts.find('', ALICE.id))?.name).to.equal('Alice')
   })
 
-  it('an update changes name and address, but neither rights nor memberships', async () => {
+  it("an update changes an account's name and address, but not its rights or groups", async () => {
     await records.accounts.setSiteAdmin('', ALICE.id, true)
     await records.groups.join('', ALICE.id, 'staff')
     await records.accounts.update('', { ...ALICE, name: 'Alice B.', email: null })
@@ -79,7 +79,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
-  it('an account keeps the issuer of the last login that named one', async () => {
+  it('an account keeps the issuer of its last login if a later login names none', async () => {
     const remembered = async (id: UserId) => (await records.accounts.find('', id))?.issuer
     expect(await remembered(ALICE.id)).to.equal(undefined)
     await records.accounts.update('', { ...ALICE, issuer: 'https://one.example' })
@@ -93,7 +93,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await remembered(BOB.id)).to.equal(undefined)
   })
 
-  it('an account gains and loses site admin', async () => {
+  it('an account becomes site admin, and loses that right again', async () => {
     for (const siteAdmin of [true, false]) {
       await records.accounts.setSiteAdmin('', ALICE.id, siteAdmin)
       expect(await records.accounts.find('', ALICE.id)).to.include({ siteAdmin })
@@ -101,7 +101,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     }
   })
 
-  it('updating a missing account fails and creates none', async () => {
+  it('updating a missing account fails and creates no account', async () => {
     for (const work of [
       records.accounts.update('', { ...BOB, id: NOBODY }),
       records.accounts.setSiteAdmin('', NOBODY, true),
@@ -172,7 +172,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('valueOf', '~oidc:valueOf')).to.equal(undefined)
   })
 
-  it('no two pairs of domain and id share an account, whatever their separators', async () => {
+  it('no two pairs of domain and user id share an account, whatever their separators', async () => {
     for (const between of ['/', ' ', ',', '"', '","', '\\', ':', '\n']) {
       await records.accounts.create(`x${between}~oidc:y`, { ...BOB, id: '~oidc:z', name: 'one' })
       await records.accounts.create('x', { ...BOB, id: `~oidc:y${between}~oidc:z`, name: 'other' })

@@ -13,7 +13,7 @@ const entry: AuthLogEntry = {
 // These tests use only the log of the host.
 const hostWith = (authLog: Host['authLog']) => ({ authLog, domainOf: () => 'd' }) as unknown as Host
 
-describe('the authentication log of a host', () => {
+describe('authentication log of a host', () => {
   it('removes line breaks, control and direction characters from log entries', () => {
     const entries: AuthLogEntry[] = []
     withCleanAuthLog(hostWith((line) => entries.push(line))).authLog(entry)
@@ -35,7 +35,7 @@ describe('the authentication log of a host', () => {
     expect(() => host.authLog(entry)).to.not.throw()
   })
 
-  it("the host's other methods keep their this if its log is wrapped", () => {
+  it("wrapping the host's log keeps `this` for the host's other methods", () => {
     class Server {
       readonly #key = 'customer'
       readonly authLog = () => undefined

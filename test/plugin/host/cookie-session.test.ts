@@ -9,7 +9,7 @@ import { sessionsContract } from './sessions.contract.ts'
 const ID_TOKEN = `${Buffer.from('{"alg":"RS256"}').toString('base64url')}.claims-of-alice.signature`
 const middleware = cookieSession({ name: 'session', keys: ['a key'] })
 
-describe('Sessions over cookie-session', () => {
+describe('sessions over cookie-session', () => {
   sessionsContract((wanted) => ({ sessions: cookieSessions(wanted), middleware }), {
     counts: false,
     keepsTokens: false,
@@ -17,7 +17,7 @@ describe('Sessions over cookie-session', () => {
     library: 'cookie-session',
   })
 
-  describe('with a browser', () => {
+  describe('sessions over cookie-session in a browser', () => {
     const { serve, newBrowser, cookiesOf, call, current } = sessionServers()
     const sessions = cookieSessions({ revocations: memoryRevocations() })
     const login = signInAt(Date.now(), { idToken: ID_TOKEN })
@@ -27,7 +27,7 @@ describe('Sessions over cookie-session', () => {
       browser = newBrowser()
     })
 
-    it('cookies contain neither readable claims nor any token for the IdP', async () => {
+    it('session cookies contain neither readable claims nor any token for the IdP', async () => {
       await call(browser, 'start', login)
       const contents = cookiesOf(browser).map(({ value }) => value + Buffer.from(value, 'base64').toString('latin1'))
       for (const secret of [ID_TOKEN, 'claims-of-alice', 'an access token', 'a refresh token']) {
@@ -35,7 +35,7 @@ describe('Sessions over cookie-session', () => {
       }
     })
 
-    it('cookies stay below 2,000 characters, however large the ID token', async () => {
+    it('session cookies stay below 2,000 characters, however large the ID token is', async () => {
       const subject = 'u'.repeat(255)
       await call(browser, 'start', { ...login, idToken: 'x'.repeat(2900), subject, userId: `~oidc:${subject}` })
       expect(await current(browser)).to.include({ subject })
@@ -43,7 +43,7 @@ describe('Sessions over cookie-session', () => {
       expect(set.reduce((sum, size) => sum + size)).to.be.below(2_000)
     })
 
-    it('a login that is too large for a cookie fails and ends the previous session', async () => {
+    it('a login whose data is too large for a cookie fails and ends the earlier session', async () => {
       await call(browser, 'start', login)
       const { error } = await call(browser, 'start', { ...login, sid: 's'.repeat(4000) })
       expect(error).to.equal('The sign-in is too large for a cookie.')

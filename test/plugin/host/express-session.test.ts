@@ -79,13 +79,13 @@ describe('sessions over express-session', () => {
   const endAtIdp = () => call(browser, 'ended', { ...SIGN_IN, subject: null })
   const cookieOf = (owner: ScriptedBrowser) => cookiesOf(owner).find(({ name }) => name === 'sid')?.value
 
-  it('a session is in the store before the browser is redirected', async () => {
+  it('a session is stored before the browser is redirected', async () => {
     await start()
     expect(idsAtStart).to.have.length(1)
   })
 
   // Shows: plugin 10.12.
-  it('a session begins under a new id, and ends the previous session', async () => {
+  it('a new session begins under a new id, and ends the previous session', async () => {
     await call(browser, 'fill')
     const oldBrowser = copyOf(browser)
     const planted = store.ids()
@@ -102,14 +102,14 @@ describe('sessions over express-session', () => {
     expect(store.entries()).to.deep.equal([])
   })
 
-  describe('a session with a sid of the IdP', () => {
+  describe('session with a sid of the IdP', () => {
     const requestWith = (sessionStore: MemoryStore) => ({ sessionStore: sessionStore }) as unknown as Request
     const named = (sid: string) => ({ ...SIGN_IN, subject: null, sid })
     /** Sessions as another process of the server, or the next one, opens them. */
     const openAgain = () => expressSessions({ cookieName: 'sid', clock })
 
     // Shows: plugin 9.10.
-    it('another process finds a sid until the last session with that sid ends', async () => {
+    it('other server processes find a sid until the last session with that sid ends', async () => {
       await start()
       const otherBrowser = newBrowser()
       await call(otherBrowser, 'start', SIGN_IN)
@@ -122,7 +122,7 @@ describe('sessions over express-session', () => {
       expect(store.entries()).to.deep.equal([])
     })
 
-    it('another process ends a session by its sid', async () => {
+    it('a session can be ended by its sid from another server process', async () => {
       await start()
       await openAgain().endMatching(requestWith(store), named('s-1'))
       expect(await openAgain().knows?.(requestWith(store), named('s-1'))).to.equal(false)
@@ -131,7 +131,7 @@ describe('sessions over express-session', () => {
     })
 
     // Shows: plugin 9.10.
-    it('looking up an unknown sid costs the same with 200 sessions as with one', async () => {
+    it('looking up an unknown sid costs the same with 200 stored sessions as with one', async () => {
       const operations = async () => {
         const calls: string[] = []
         const watched = new Proxy(store, {
@@ -172,7 +172,7 @@ describe('sessions over express-session', () => {
     ['tokens', { access: 'x', accessExpiresAt: '7', refresh: null }],
     ['tokens', { access: 7, accessExpiresAt: null, refresh: null }],
   ] as const) {
-    it(`refuses a session with ${name} ${JSON.stringify(value) ?? 'missing'}`, async () => {
+    it(`refuses a stored session whose ${name} is ${JSON.stringify(value) ?? 'missing'}`, async () => {
       expect((await start({ [name]: value })).error).to.equal(undefined)
       expect(await current(browser)).to.equal(null)
     })
@@ -182,7 +182,7 @@ describe('sessions over express-session', () => {
     ['failing', 'could not'],
     ['hanging', 'took too long to'],
   ] as const) {
-    it(`no session begins while the store is ${mood}, not even at the end of the request`, async () => {
+    it(`no session begins while the store is ${mood}, even at the end of the request`, async () => {
       Object.assign(store, { mood, only: 'set' })
       expect((await start()).error).to.equal(`The session store ${words} save the session.`)
       store.mood = 'fine'
@@ -190,7 +190,7 @@ describe('sessions over express-session', () => {
       expect(store.ids()).to.deep.equal([])
     })
 
-    it(`signing in again fails while the store is ${mood} at removing the old session`, async () => {
+    it(`a second login fails if the store is ${mood} while it removes the old session`, async () => {
       await start()
       Object.assign(store, { mood, only: 'destroy' })
       const { error } = await start({ userId: '~oidc:u-2' })
@@ -217,7 +217,7 @@ describe('sessions over express-session', () => {
     }
   }
 
-  it('a session that the IdP ended is deleted even if the store cannot list', async () => {
+  it('a session that the IdP ended is deleted even if the store cannot list sessions', async () => {
     for (const sessionStore of [store, new SilentStore()]) {
       await serve({ sessions, middleware: middleware(sessionStore) })
       for (const sid of ['s-1', 's-2', 's-1']) await call(newBrowser(), 'start', { ...SIGN_IN, sid })
@@ -233,7 +233,7 @@ describe('sessions over express-session', () => {
     ['an IdP', 'ended'],
   ] as const) {
     // Shows: plugin 9.23.
-    it(`no pending request restores a session ended by ${cause}`, async () => {
+    it(`no pending request restores a session that was ended by ${cause}`, async () => {
       const [reached, finish] = [deferred(), deferred()]
       await serve({ sessions, middleware: middleware(store) }, () => {
         reached.resolve()
@@ -255,7 +255,7 @@ describe('sessions over express-session', () => {
   }
 
   // Shows: plugin 9.15.
-  it('only one process at a time leases a session, and reads what others wrote', async () => {
+  it('one process at a time leases a session, and sees what other processes wrote', async () => {
     const used = new Set<string>()
     const revocations: RevocationStore = {
       ...memoryRevocations({ now: () => clock.now() }),

@@ -11,7 +11,7 @@ const entry = (event: string, code: string, domain = ''): AuthLogEntry => ({
   fields: { code },
 })
 
-describe('the budget of log lines', () => {
+describe('log lines per second', () => {
   let clock: FakeClock
   let lines: AuthLogEntry[]
   let budget: LogBudget
@@ -25,7 +25,7 @@ describe('the budget of log lines', () => {
   }
 
   // Shows: plugin 10.28.
-  it('logs 10 refusals a second for each code, then how many were left out', async () => {
+  it('logs 10 refusals a second for each code, then the number of omitted lines', async () => {
     write(1_000, entry('login-failed', 'transaction_missing'))
     expect(lines).to.have.length(10)
     await clock.advance(1_000)
@@ -39,7 +39,7 @@ describe('the budget of log lines', () => {
     expect(clock.pending).to.equal(0)
   })
 
-  it('counts each omitted line once even if the timer fires early', () => {
+  it('counts each omitted log line once even if the timer fires early', () => {
     const timers: (() => unknown)[] = []
     const early = {
       now: () => 0,
@@ -58,7 +58,7 @@ describe('the budget of log lines', () => {
     expect(counts).to.deep.equal([3, 2])
   })
 
-  it('each domain, event and code has a separate budget of lines', () => {
+  it('log lines are limited separately for each domain, event and code', () => {
     write(20, entry('login-failed', 'transaction_missing'))
     write(10, entry('login-failed', 'not_in_required_group'))
     write(10, entry('login-failed', 'transaction_missing', 'other'))
@@ -67,14 +67,14 @@ describe('the budget of log lines', () => {
   })
 
   // Shows: plugin 10.28.
-  it('omits no line that only signed-in users or administrators can cause', () => {
+  it('never omits log lines that only signed-in users or administrators can cause', () => {
     for (const event of ['login', 'configuration-warning', 'session-ended', 'backchannel-logout']) {
       write(100, entry(event, 'deprecated_key'))
     }
     expect(lines).to.have.length(400)
   })
 
-  it('logs the number of omitted lines when it closes', () => {
+  it('the log writes the number of omitted lines when it closes', () => {
     write(15, entry('login-failed', 'internal', 'one'))
     budget.close()
     expect(lines.at(-1)).to.deep.include({ event: 'lines-left-out', domain: 'one' })

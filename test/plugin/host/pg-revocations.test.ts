@@ -62,7 +62,7 @@ describe('revocations in PostgreSQL', () => {
     expect(await store.endedAt([])).to.equal(undefined)
   })
 
-  it('expired revocations are deleted one hour after the last cleanup', async () => {
+  it('expired revocations are deleted one hour after the previous cleanup', async () => {
     let clock = Date.now() - 2 * HOUR_MS
     const table = 'cleaned'
     const owner = pool()
@@ -76,7 +76,7 @@ describe('revocations in PostgreSQL', () => {
     expect(rows).to.deep.equal([{ key: 'another' }, { key: 'long' }])
   })
 
-  it("no unexpired revocation is deleted if our clock is ahead of the database's", async () => {
+  it("an unexpired revocation is kept even if our clock is ahead of the database's", async () => {
     const clock = Date.now()
     const table = 'ahead'
     await pgRevocations(pool(), { table }).revoke(['a key'], clock, clock + HOUR_MS)
@@ -85,7 +85,7 @@ describe('revocations in PostgreSQL', () => {
     expect(await store.endedAt(['a key'])).to.equal(clock)
   })
 
-  it('a key can be claimed again after it expired', async () => {
+  it('a key in the revocation store can be claimed again after it expired', async () => {
     let clock = Date.now()
     const store = pgRevocations(pool(), { now: () => clock })
     const key = randomUUID()

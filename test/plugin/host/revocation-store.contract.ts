@@ -12,12 +12,12 @@ export function revocationStoreContract(open: (now?: () => number) => Revocation
   const keys = () => [randomUUID(), randomUUID()] as const
   const later = () => Date.now() + HOUR_MS
 
-  it('a key that was never revoked has no time of revocation', async () => {
+  it('a session key that was never revoked has no time of revocation', async () => {
     expect(await open().endedAt(keys())).to.equal(undefined)
     expect(await open().endedAt([])).to.equal(undefined)
   })
 
-  it('a revocation is found by any of its keys', async () => {
+  it('a revocation is found by any of its session keys', async () => {
     const [first, second] = keys()
     const store = open()
     await store.revoke([first, second], 1_700_000_000_123, later())
@@ -36,7 +36,7 @@ export function revocationStoreContract(open: (now?: () => number) => Revocation
     expect(await store.endedAt([first, second])).to.equal(3000)
   })
 
-  it('a revocation may contain the same key twice', async () => {
+  it('a revocation may contain the same session key twice', async () => {
     const [key] = keys()
     const store = open()
     await store.revoke([key, key], 1000, later())
@@ -50,17 +50,17 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
 
   const later = () => Date.now() + HOUR_MS
 
-  it('a shared revocation store has isShared true', () => {
+  it('a revocation store in a shared database has isShared true', () => {
     expect(open().isShared).to.equal(true)
   })
 
-  it('other processes see a revocation', async () => {
+  it('other server processes see a revocation', async () => {
     const key = randomUUID()
     await open().revoke([key], 1000, later())
     expect(await open().endedAt([key])).to.equal(1000)
   })
 
-  it('each key is claimed by exactly one of several simultaneous processes', async () => {
+  it('if several processes claim a key at once, exactly one of them gets it', async () => {
     const wanted = Array.from({ length: 50 }, () => randomUUID())
     const stores = [open(), open(), open()]
     const answers = await Promise.all(
@@ -70,7 +70,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(first.toSorted()).to.deep.equal(wanted.toSorted())
   })
 
-  it('a key can be claimed again after its release', async () => {
+  it('a claimed key can be claimed again after its release', async () => {
     const key = randomUUID()
     const store = open()
     expect(await store.once?.(key, later())).to.equal(true)
@@ -79,7 +79,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(await store.once?.(key, later())).to.equal(false)
   })
 
-  it('a claimed key is not a revoked key', async () => {
+  it('claiming a key does not revoke the session with that key', async () => {
     const key = randomUUID()
     const store = open()
     await store.once?.(key, later())

@@ -84,7 +84,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await current(browser)).to.not.equal(null)
   })
 
-  it('the request that signs in and the next request both return the login data', async () => {
+  it('both the request that signs in and the next request see the login data', async () => {
     const expected = signIn(traits.keepsTokens ? {} : { idToken: null, tokens: null })
     const browser = newBrowser()
     const { result } = await call(browser, 'start', signIn())
@@ -108,7 +108,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect((await call(browser, 'basket')).result).to.equal(null)
   })
 
-  it('a session ends, also in copied cookies, when another user signs in', async () => {
+  it('a session and copies of its cookies end when another user signs in', async () => {
     const browser = await started()
     const copy = copyOf(browser)
     expect(await isSignedIn(copy)).to.equal(true)
@@ -131,7 +131,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await isSignedIn(browser)).to.equal(false)
   })
 
-  describe('a session ended by the IdP', () => {
+  describe('session ended by the IdP', () => {
     const OTHER = { userId: '~oidc:u-2', subject: 'u-2' } as const
     for (const [title, signIns, filter, remaining] of [
       [
@@ -159,13 +159,13 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       })
     }
 
-    it('a filter without subject and sid is refused and ends no session', async () => {
+    it('refuses a session filter without subject and sid, and ends no session', async () => {
       const browser = await started()
       expect((await end({})).error).to.equal('A session filter needs a subject or a sid.')
       expect(await isSignedIn(browser)).to.equal(true)
     })
 
-    it('a login begins no session if the IdP ended the session meanwhile', async () => {
+    it('a login begins no session if the IdP ended that session meanwhile', async () => {
       const login = signIn()
       await clock.advance(1000)
       await end({ sid: 's-1' })
@@ -174,7 +174,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       expect(await isSignedIn(browser)).to.equal(false)
     })
 
-    it('a later login begins a session again, even with the same sid', async () => {
+    it('a later login begins a session again, even with the sid of an ended session', async () => {
       await started()
       await end({ subject: 'u-1' })
       await end({ sid: 's-1' })
@@ -191,7 +191,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       expect(await areSignedIn(first, copy)).to.deep.equal([false, false])
     })
 
-    it('an ended session stays ended for as long as it could have lived', async () => {
+    it('an ended session stays ended for as long as it could have lasted', async () => {
       const browser = await started()
       await clock.advance(11 * HOUR_MS)
       await end({ sid: 's-1' })
@@ -200,7 +200,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     })
 
     for (const trouble of ['failing', 'hanging'] as const) {
-      it(`an ended session is invalid while the revocation store is ${trouble}`, async () => {
+      it(`a session that the IdP ended is invalid while the revocation store is ${trouble}`, async () => {
         const browser = await started()
         mood = trouble
         expect((await end({ sid: 's-1' })).error).to.be.a('string')

@@ -65,7 +65,7 @@ describe('memberships from a groups claim', () => {
   })
 
   // Shows: meshcentral 22.
-  it('reads a missing groups claim as no groups, and an unusable one as unknown', () => {
+  it('reads a missing groups claim as no groups, and an unusable claim as unknown', () => {
     expect(membershipsOf(undefined)).to.deep.equal([])
     expect(membershipsOf(null)).to.deep.equal([])
     for (const junk of [7, true, [7], ['a', {}], [['a']], '', ['a', null]]) {
@@ -115,7 +115,7 @@ describe('decisions by group rules', () => {
   }
 
   // Shows: plugin 6.14.
-  it('a group name that differs in a non-ASCII letter gives no rights', () => {
+  it('a group whose name differs from a rule in a non-ASCII letter gives no rights', () => {
     const rightsOf = (group: string, name: string) =>
       rightsByGroups(membershipsOf([name]), rules({ rights: [{ group, rights: ['manageusers'] }] }))
     const [granted, nothing] = [['manageusers'], []].map((rights) => ({ kind: 'set', rights }))
@@ -187,7 +187,7 @@ describe('changes of mirrored groups', () => {
 
   // Shows: plugin 6.17.
   // Shows: meshcentral 21, 22.
-  it('after a login, the mirrored groups equal the groups of the IdP', () => {
+  it("after a login, the mirrored groups of a user equal the user's groups at the IdP", () => {
     const names = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'))
     fc.assert(
       fc.property(names, fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e')), (memberOf, mirrored) => {
@@ -229,21 +229,22 @@ describe('group details in a refusal', () => {
     ['no scope if none was requested', [], 'roles', ['a'], null, { groups: [] }],
     ['no claim if groups come from an API', [], null, null, 'g', { groups: [] }],
   ] as const) {
-    it(`a refusal reports ${content}`, () => expect(report(memberOf, claim, granted, scope)).to.deep.equal(expected))
+    it(`a refusal by group rules reports ${content}`, () =>
+      expect(report(memberOf, claim, granted, scope)).to.deep.equal(expected))
   }
 
-  it('a refusal lists at most 50 claim names', () => {
+  it('a refusal by group rules lists at most 50 claim names', () => {
     const claims = Object.fromEntries(names(60).map((name) => [name, 1]))
     const reported = reportedGroups([], 'x', { claims, grantedScopes: null }, { scope: null }, false)
     expect(reported.claimNames).to.deep.equal(names(50))
   })
 })
 
-describe('the explanation of group rules', () => {
+describe('explanation of group rules', () => {
   const RULES = rules({ required: ['Ops', 'Staff'], siteadmin: ['Admins'], sync: ['Ops', 'Radio'] })
 
   // Shows: plugin 9.30.
-  it('explains the rules for members of given groups, of none, and of unknown groups', () => {
+  it('explains the group rules for given groups, for no groups and for unknown groups', () => {
     expect(explainGroups(['Ops', 'Admins', 'Other'], RULES)).to.deep.equal([
       'a member of "Ops", "Admins", "Other":',
       '  admitted: in "Ops", of groups.required',
@@ -277,13 +278,14 @@ describe('the explanation of group rules', () => {
     [[], open, 'user groups: kept as they are, because the groups are unknown'],
     [[], keeping, 'user groups: kept as they are, because groups.sync is not set'],
   ] as const) {
-    it(`explains ${line}`, () => expect(explainGroups(names, groupRules)).to.include(`  ${line}`))
+    it(`the explanation of group rules says: ${line}`, () =>
+      expect(explainGroups(names, groupRules)).to.include(`  ${line}`))
   }
 
-  it('the explanation is one line if there are no group rules', () =>
+  it('the explanation of group rules is one line if there are no rules', () =>
     expect(explainGroups(['Ops'], null)).to.have.length(1))
 
-  it('the explanation says which rights groups give and which are revoked', () => {
+  it('the explanation of group rules names rights that groups give, and revoked ones', () => {
     const rights = [{ group: 'helpdesk', rights: ['manageusers', 'recordings'] }] as const
     const explainRights = (names: readonly string[], more: Partial<GroupSettings> = {}) =>
       explainGroups(names, rules({ siteadmin: ['Admins'], required: ['helpdesk', 'Admins', 'Staff'], rights, ...more }))

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { claimAt } from '../../../plugin/login/claim-path.ts'
 
-describe('a path to a claim', () => {
-  it('a path finds members of nested objects, also with dots in their names', () => {
+describe('path to a claim', () => {
+  it('a claim path finds members of nested objects, even if their names contain dots', () => {
     const claims = { realm_access: { roles: ['a'] }, resource_access: { 'mesh.example': { roles: ['b'] } } }
     expect(claimAt(claims, 'realm_access.roles')).to.deep.equal(['a'])
     expect(claimAt(claims, 'resource_access.mesh.example.roles')).to.deep.equal(['b'])
@@ -12,7 +12,7 @@ describe('a path to a claim', () => {
   })
 
   // Shows: plugin 5.2.
-  it('a path finds an array item by its index, and no other property of an array', () => {
+  it('a claim path finds an array item by its number, and no other property of arrays', () => {
     const claims = { emails: ['a@b.c', 'd@e.f'], 'emails.1': 'exact', teams: [{ name: 'ops' }] }
     expect(claimAt(claims, 'emails.0')).to.equal('a@b.c')
     expect(claimAt(claims, 'emails.1')).to.equal('exact')
@@ -31,7 +31,7 @@ describe('a path to a claim', () => {
     }
   })
 
-  it('a path prefers a claim whose name equals the whole path', () => {
+  it('a claim path prefers a claim whose name equals the whole path', () => {
     const claims = { 'a.b': 'exact', a: { b: 'within' }, 'https://mesh.example/v1.2/groups': ['ops'] }
     expect(claimAt(claims, 'a.b')).to.equal('exact')
     expect(claimAt(claims, 'https://mesh.example/v1.2/groups')).to.deep.equal(['ops'])
@@ -39,7 +39,7 @@ describe('a path to a claim', () => {
     expect(claimAt({ [long]: 1 }, long)).to.equal(1)
   })
 
-  it('a path finds no property that JavaScript objects inherit', () => {
+  it('a claim path finds no property that JavaScript objects inherit', () => {
     for (const path of ['__proto__', 'constructor', 'a.__proto__', 'a.constructor.name', 'toString.length', 'a.b.at']) {
       expect(claimAt({ a: { b: ['x'] } }, path), path).to.equal(undefined)
     }

@@ -7,7 +7,7 @@ const rules = { secure: true, crossSitePost: false }
 const session = { domainKey: '', userId: '~oidc:1', startedAt: 1_700_000_000_000 } as const
 const signIn = { ...session, issuer: 'https://idp.test', subject: '1', sid: null, idToken: null, tokens: null }
 
-describe('the page that a finished login led to', () => {
+describe('page that a finished login led to', () => {
   let now = session.startedAt
   beforeEach(() => {
     now = session.startedAt
@@ -19,7 +19,7 @@ describe('the page that a finished login led to', () => {
   const find = (state: string, over: object | undefined, header?: string) =>
     landings.find(state, over && { ...signIn, ...over }, rules, readCookies(header))
 
-  it('remembers for 10 minutes to which page a login led, in any process', () => {
+  it('the page that a login led to is known for 10 minutes, in any server process', () => {
     const cookie = cookieOf(remembered())
     const secondProcess = createLandings(secret, () => now)
     for (const ms of [0, 600_000]) {
@@ -32,7 +32,7 @@ describe('the page that a finished login led to', () => {
   })
 
   // Shows: plugin 9.19.
-  it('forgets the page of a login in another session, or with another state or secret', () => {
+  it("forgets a login's page in another session, or with another state or secret", () => {
     const cookie = cookieOf(remembered())
     // Not the last character, because some of its bits are ignored.
     const bent = cookie?.replace(/(.)(.{9})$/, (_, letter: string, end: string) => (letter === 'A' ? 'B' : 'A') + end)
@@ -49,7 +49,7 @@ describe('the page that a finished login led to', () => {
     expect(otherLandings.find('the-state', signIn, rules, readCookies(cookie))).to.equal(undefined)
   })
 
-  it('the pages of all logins of a browser share one encrypted cookie', () => {
+  it('the pages that all logins of a browser led to share one encrypted cookie', () => {
     const [first, second] = [remembered('a'), remembered('b')]
     const name = '__Host-oidc-landed'
     for (const header of [first, second]) {

@@ -4,9 +4,9 @@ import { profileOf } from '../../../plugin/login/profile.ts'
 
 const names = { uuid: 'sub', name: 'name', email: 'email' }
 
-describe("the profile in a user's claims", () => {
+describe("profile in a user's claims", () => {
   // Shows: plugin 2.10, 10.16.
-  it("the user id is the strategy's prefix and the unchanged id claim", () => {
+  it("the user id is the strategy's prefix followed by the unchanged id claim", () => {
     expect(profileOf({ sub: 'a/B c|9' }, names).id).to.equal('~oidc:a/B c|9')
     expect(profileOf({ sub: 'x', oid: 'y' }, { ...names, uuid: 'oid' }).id).to.equal('~oidc:y')
     expect(profileOf({ sub: 'a'.repeat(255) }, names).id).to.have.length(6 + 255)
@@ -26,7 +26,7 @@ describe("the profile in a user's claims", () => {
   })
 
   // Shows: meshcentral 25.
-  it('removes control characters from a name, and replaces a name that becomes empty', () => {
+  it("removes control characters from a user's name, and replaces one that gets empty", () => {
     for (const [claims, name] of [
       [{ preferred_username: 'ann', email: 'a@b.c' }, 'ann'],
       [{ email: 'a@b.c' }, 'a@b.c'],
@@ -40,7 +40,7 @@ describe("the profile in a user's claims", () => {
   })
 
   // Shows: plugin 5.4.
-  it('tells a name from the configured claim from a fallback name', () => {
+  it("distinguishes a user's name from the configured claim from a fallback name", () => {
     const isClaimed = (claims: object, name = 'name') =>
       profileOf({ sub: '1', ...claims }, { ...names, name }).isNameClaimed
     expect(isClaimed({ name: 'Ann' })).to.equal(true)
@@ -52,7 +52,7 @@ describe("the profile in a user's claims", () => {
   })
 
   // Shows: plugin 10.8.
-  it('an address is verified only if email_verified is true or "true"', () => {
+  it('an e-mail address is verified only if email_verified is true or "true"', () => {
     const verified = (email_verified: unknown) =>
       profileOf({ sub: '1', email: 'a@b.c', email_verified }, names).emailVerified
     for (const value of [true, 'true']) expect(verified(value)).to.equal(true)
@@ -60,7 +60,7 @@ describe("the profile in a user's claims", () => {
     expect(profileOf({ sub: '1', email_verified: true }, names).emailVerified).to.equal(false)
   })
 
-  it('without email_verified, verification is unknown, or false for another claim', () => {
+  it('an address without email_verified is unknown, or unverified from another claim', () => {
     const claims = { sub: '1', email: 'a@b.c', upn: 'u@b.c' }
     for (const claim of [{}, { email_verified: null }]) {
       expect(profileOf({ ...claims, ...claim }, names).emailVerified).to.equal(null)
@@ -69,7 +69,7 @@ describe("the profile in a user's claims", () => {
     expect(profileOf({ sub: '1' }, names).emailVerified).to.equal(null)
   })
 
-  it('shortens a long name without splitting a character', () => {
+  it("shortens a user's long name without splitting a character", () => {
     const woman = '👩\u200d🚀'
     const nameOf = (claims: object) => profileOf({ sub: '1', ...claims }, names).name
     expect(nameOf({ name: woman.repeat(100) })).to.equal(woman.repeat(51))
@@ -77,14 +77,14 @@ describe("the profile in a user's claims", () => {
     expect(profileOf({ sub: '1', name: 'x'.repeat(5000) }, names).name).to.have.length(255)
   })
 
-  it('reads id, name and address from paths into objects', () => {
+  it('reads id, name and address of a user from paths into objects', () => {
     const claims = { sub: '1', who: { id: 'x9', 'full.name': 'Ann', mail: { work: 'a@b.c' } } }
     const profile = profileOf(claims, { uuid: 'who.id', name: 'who.full.name', email: 'who.mail.work' })
     const expected = { id: '~oidc:x9', name: 'Ann', isNameClaimed: true, email: 'a@b.c', emailVerified: false }
     expect(profile).to.deep.equal(expected)
   })
 
-  it('refuses an unverified address if addresses are the ids', () => {
+  it('refuses an unverified e-mail address if users are identified by address', () => {
     const claims = { sub: '1', email: 'a@b.c', upn: 'a@b.c' }
     for (const [uuid, email] of [
       ['email', 'email'],

@@ -47,7 +47,7 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 5.4.
-    it("a fallback name never replaces an account's name", async () => {
+    it('a fallback name never replaces the name of an account', async () => {
       const settings = settingsOf({ ...MINIMAL, newAccounts: true })
       const fallback = { ...ALICE, name: 'alice@example.test', isNameClaimed: false }
       const login = (identity: SignInIdentity, accounts: Accounts = records.accounts) =>
@@ -64,7 +64,7 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 5.4.
-    it('two simultaneous first logins keep the name from the claim, not the fallback', async () => {
+    it('two simultaneous first logins store the name from the claim, not the fallback', async () => {
       const settings = settingsOf({ ...MINIMAL, newAccounts: true })
       const accounts: Accounts = {
         ...records.accounts,
@@ -78,14 +78,14 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 2.6.
-    it('admits a user with an account whether or not new accounts are allowed', async () => {
+    it('admits a user who has an account, whether or not new accounts are allowed', async () => {
       await records.accounts.create('', ALICE)
       for (const newAccounts of [true, false, null]) expect(await logIn([], {}, { newAccounts })).to.deep.equal(NOTHING)
     })
 
     // Shows: plugin 2.6.
     // Shows: meshcentral 9.
-    it('refuses a user without account unless newAccounts, or else the host, allows it', async () => {
+    it('refuses a user without account unless newAccounts, or else the host, allows one', async () => {
       for (const host of [
         { newAccounts: false },
         { newAccounts: null },
@@ -116,14 +116,14 @@ describe('signing in', () => {
       expect(await mirrored()).to.deep.equal([])
     })
 
-    it('refuses an account that the host creates locked, and says so', async () => {
+    it('refuses an account that the host creates locked, and says that it is locked', async () => {
       const { code, message } = await refusal(logIn([], undefined, { accounts: lockedAccounts() }))
       expect(code).to.equal('account_locked')
       expect(message).to.include('The account was created').and.include('newAccountsRights')
       expect(await account()).to.include({ name: 'Alice' })
     })
 
-    it('during maintenance, admits only site admins, also if this login makes them one', async () => {
+    it('during maintenance, admits site admins only, even if this login makes them one', async () => {
       const inMaintenance = () => true
       const admins = { siteadmin: 'admins' }
       expect((await refusal(logIn([], {}, { inMaintenance }))).code).to.equal('maintenance')
@@ -181,7 +181,7 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 5.13.
-    it('stores the issuer of the next login in an account that has none', async () => {
+    it('stores the issuer of the next login in an account that has no issuer yet', async () => {
       await records.accounts.create('', ALICE)
       expect(await logInFrom('https://one.example')).to.deep.equal(NOTHING)
       expect(await account()).to.include({ issuer: 'https://one.example' })
@@ -189,7 +189,7 @@ describe('signing in', () => {
       expect(await logInFrom(undefined)).to.deep.equal(NOTHING)
     })
 
-    it("refuses an account that another issuer's login creates at the same time", async () => {
+    it('refuses an account that a login at another issuer creates at the same time', async () => {
       let isCreated = false
       const accounts: Accounts = {
         ...records.accounts,
@@ -219,8 +219,8 @@ describe('signing in', () => {
     })
   })
 
-  describe('signing in with a required group', () => {
-    it('admits members of a required group; refusing others creates no account', async () => {
+  describe('signing in with required groups', () => {
+    it('admits members of a required group; a refusal creates no account', async () => {
       const groups = { required: 'staff', siteadmin: 'other', sync: true }
       const refused = await refusal(logIn(membershipsOf(['other']), groups))
       expect(refused.code).to.equal('not_in_required_group')
@@ -257,12 +257,12 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 6.16, 8.12.
-    it('refuses a user with unknown groups if a group is required', async () => {
+    it('refuses a user whose groups are unknown if a group is required', async () => {
       await records.accounts.create('', ALICE)
       expect((await refusal(logIn('unknown', { required: 'staff' }))).code).to.equal('memberships_unknown')
     })
 
-    it("a refusal's remedy names the claim or scope that the IdP did not send", async () => {
+    it('the remedy of a refusal names the claim or scope that the IdP did not send', async () => {
       const rules = settingsOf({ ...MINIMAL, groups: { required: 'staff' } })
       const remedyFor = async (memberships: Memberships, reported?: object) =>
         (await refusal(signIn(ALICE, memberships, rules, records, { ...reported }))).message
@@ -278,7 +278,7 @@ describe('signing in', () => {
   })
 
   // Shows: plugin 6.16.
-  it('keeps site admin and mirrored groups of a user with unknown groups', async () => {
+  it('a user whose groups are unknown keeps site admin and mirrored groups', async () => {
     const groups = { siteadmin: 'admins', sync: true }
     await logIn(membershipsOf(['admins', 'staff']), groups)
     expect(await logIn('unknown', groups)).to.deep.equal(NOTHING)
@@ -301,7 +301,7 @@ describe('signing in', () => {
       }
     })
 
-    it('revokes site admin that the host grants to a new account outside the group', async () => {
+    it('revokes site admin that the host grants to a new account outside the admin group', async () => {
       const accounts: Accounts = {
         ...records.accounts,
         create: async (domainKey, profile) => {
@@ -315,7 +315,7 @@ describe('signing in', () => {
 
     // Shows: plugin 6.4.
     // Shows: meshcentral 1.
-    it('keeps site admin if revokeAdmin is false or no siteadmin group is configured', async () => {
+    it('a user keeps site admin if revokeAdmin is false or groups.siteadmin is missing', async () => {
       await records.accounts.create('', ALICE)
       await records.accounts.setSiteAdmin('', ALICE.id, true)
       for (const keeping of [{ ...groups, revokeAdmin: false }, { revokeAdmin: true }, undefined]) {
@@ -346,7 +346,7 @@ describe('signing in', () => {
       return { calls, rights }
     }
 
-    it("sets the rights of the user's groups after site admin, and reports the change", async () => {
+    it("a login sets the rights of the user's groups after site admin, and reports them", async () => {
       const rightsCall = (rights: readonly string[], takesAway = true) => ['', ALICE.id, rights, takesAway]
       const helpdesk = membershipsOf(['helpdesk', 'root'])
       expect(await rightsCalls(helpdesk)).to.deep.equal({
@@ -364,7 +364,7 @@ describe('signing in', () => {
       })
     })
 
-    it('changes no rights if groups are unknown or no rights are configured', async () => {
+    it('a login changes no rights if groups are unknown or no rights are configured', async () => {
       expect((await rightsCalls('unknown')).calls).to.deep.equal([])
       expect((await rightsCalls(membershipsOf(['helpdesk']), { rights: undefined })).calls).to.deep.equal([])
     })
@@ -372,7 +372,7 @@ describe('signing in', () => {
 
   describe('signing in with mirrored groups', () => {
     // Shows: plugin 6.6.
-    it('the user joins and leaves mirrored groups as the IdP reports', async () => {
+    it('at login, the user joins and leaves mirrored groups as the IdP reports', async () => {
       for (const [groups, joined, left] of [
         [['a', 'b'], ['a', 'b'], []],
         [['b', 'c'], ['c'], ['a']],
@@ -384,7 +384,7 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 6.6.
-    it('the user stays in groups that are no longer mirrored', async () => {
+    it('at login, the user stays in groups that are no longer mirrored', async () => {
       await logIn(membershipsOf(['a']), { sync: true })
       for (const groups of [{ sync: false }, {}, undefined]) expect(await logIn([], groups)).to.deep.equal(NOTHING)
       expect(await mirrored()).to.deep.equal(['a'])

@@ -23,7 +23,7 @@ class Jar {
   }
 }
 
-describe('login transactions', () => {
+describe('pending logins', () => {
   let now = 1_700_000_000_000
   let jar: Jar
   let transactions: Transactions
@@ -61,7 +61,7 @@ describe('login transactions', () => {
     expect(jar.cookies.size).to.equal(0)
   })
 
-  it('a pending login is not found by another browser or by another state', () => {
+  it('a pending login is not found from another browser or by another state', () => {
     const { state } = begin()
     expect(transactions.take(state, rules, readCookies(undefined))).to.deep.equal({
       transaction: undefined,
@@ -88,7 +88,7 @@ describe('login transactions', () => {
     expect(take(young.state)?.state).to.equal(young.state)
   })
 
-  it('remembers the last 10,000 finished logins, so that none is used twice', () => {
+  it('the last 10,000 finished logins are remembered, so that none is used twice', () => {
     const all = Array.from({ length: 10_001 }, () => {
       jar = new Jar()
       const { state } = begin()
@@ -123,7 +123,7 @@ describe('login transactions', () => {
     expect(started.map(({ state }) => take(state) !== undefined)).to.deep.equal([false, false, ...Array(10).fill(true)])
   })
 
-  it("a login's cookie is hidden from scripts, other sites and neighboring hosts", () => {
+  it('the cookie of a login is hidden from scripts, other sites and neighboring hosts', () => {
     const { setCookies, transaction } = begin()
     expect(setCookies).to.have.length(1)
     expect(setCookies[0]).to.match(/^__Host-oidc-login\.[\w.-]+=/)
@@ -140,7 +140,7 @@ describe('login transactions', () => {
   })
 
   // Shows: plugin 4.36.
-  it('cookies of any number of tabs stay below 8 KB in requests and 4 KB in answers', () => {
+  it('login cookies of many tabs stay below 8 KB in requests and 4 KB in answers', () => {
     const length = fc.integer({ min: 0, max: 511 })
     const login = fc.record({ length, room: fc.integer({ min: 500, max: 2_048 }) })
     const logins = fc.array(login, { minLength: 1, maxLength: 24 })

@@ -14,7 +14,7 @@ const { signIn: oidcSignIn } = session('h')
 /** MeshCentral's reaction to a request. */
 type Route = (req: MeshRequest, work: Work | undefined) => void
 
-describe("the guard of MeshCentral's sessions", () => {
+describe("check of MeshCentral's sessions at each request", () => {
   /** The sessions of the last request that were not known to be valid. */
   let uncertain: Members[] = []
   /**
@@ -80,7 +80,7 @@ describe("the guard of MeshCentral's sessions", () => {
     expect(await answer(null)).to.deep.equal({ status: 200, session: null, failures: [] })
   })
 
-  it('signs out a single sign-on user whose session has no login of the plugin', async () => {
+  it('signs out a single sign-on user if no login of the plugin made the session', async () => {
     const { session: startedSession } = await answer({}, begins({ userid: USER, x: 'x' }))
     for (const session of [
       { userid: USER, x: 'x' },
@@ -97,7 +97,7 @@ describe("the guard of MeshCentral's sessions", () => {
     }
   })
 
-  it('keeps a session that MeshCentral itself begins during a request', async () => {
+  it("keeps a single sign-on user's session that MeshCentral itself begins", async () => {
     for (const members of [{ x: 'x' }, { x: 'x', loginToken: '~t:1', ip: '1.2.3.4' }, {}]) {
       const { session } = await answer({ theme: 'dark' }, begins({ userid: USER, ...members }))
       expect(session).to.include({ userid: USER, theme: 'dark', ...members })
@@ -119,7 +119,7 @@ describe("the guard of MeshCentral's sessions", () => {
     expect(uncertain).to.deep.equal([{ oidcSignIn }])
   })
 
-  it('marks a session that MeshCentral begins for a user who already has one', async () => {
+  it('marks as separate a session that MeshCentral begins over one of the plugin', async () => {
     const answerSignedIn = (route: Route) =>
       answer({ userid: USER, x: 'x', oidcSignIn }, route, undefined, { counts: () => true })
     const changes: readonly Route[] = [
@@ -131,7 +131,7 @@ describe("the guard of MeshCentral's sessions", () => {
     expect((await answerSignedIn(() => undefined)).session).not.to.have.property('oidcApart')
   })
 
-  it('a session begun by a login cookie ends with the session of that cookie', async () => {
+  it('a session begun by a login cookie ends with the session that made the cookie', async () => {
     const owner = { kind: 'session', keys: ['k'], startedAt: 1 } as const
     const { session } = await answer({}, (req, work) => {
       work?.brought.set(USER, owner)

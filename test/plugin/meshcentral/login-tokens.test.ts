@@ -32,7 +32,7 @@ describe('login tokens of MeshCentral', () => {
   })
 
   // Shows: plugin 6.11.
-  it('login tokens stay suspended on all servers and after restarts until a login', async () => {
+  it('login tokens of a refused user stay suspended until a login, after restarts too', async () => {
     const [first, second] = [open(), open()]
     await first.confirm(...BOB, 'login')
     await first.suspend(...BOB)
@@ -60,7 +60,7 @@ describe('login tokens of MeshCentral', () => {
     expect(await tokens.verdictOn(USER)).to.deep.equal({ works: false, reason: 'too_old' })
   })
 
-  it('writes a renewal to the database at most once an hour', async () => {
+  it('writes the renewal time of login tokens to the database at most once an hour', async () => {
     const tokens = open()
     let writes = 0
     const db = databaseOf(records)
@@ -78,7 +78,7 @@ describe('login tokens of MeshCentral', () => {
   })
 
   // Shows: plugin 6.11.
-  it('refuses login tokens if the database fails or a suspension was not written', async () => {
+  it('refuses login tokens if the database fails or a suspension could not be written', async () => {
     const db = databaseOf(records)
     const failing: MeshDatabase = {
       ...db,
@@ -92,7 +92,7 @@ describe('login tokens of MeshCentral', () => {
     expect(await tokens.verdictOn(USER)).to.deep.equal({ works: false, reason: 'suspended' })
   })
 
-  describe('a login token at MeshCentral’s authenticate', () => {
+  describe('login token at MeshCentral’s authenticate', () => {
     const domains = new Set([''])
     const work = followWork(databaseOf())
     const socketOf = (closed: string[]) =>
@@ -124,7 +124,7 @@ describe('login tokens of MeshCentral', () => {
       return { result, current, lines, openSessions }
     }
 
-    it('a connection by login token has a key that a refusal of the user revokes', async () => {
+    it('a connection by login token closes when the user is refused', async () => {
       const closed: string[] = []
       const { result, current, openSessions } = await answer(USER, { socket: socketOf(closed) })
       expect(result).to.deep.equal([null, USER])
@@ -153,7 +153,7 @@ describe('login tokens of MeshCentral', () => {
     })
 
     // Shows: plugin 6.11.
-    it('refuses login tokens of single sign-on accounts at an unknown path', async () => {
+    it('refuses login tokens of single sign-on accounts at unknown paths', async () => {
       expect(String((await answer(USER, { isUnknown: true })).result[0])).to.equal('Error: login token refused')
       for (const user of ['user//bob', 'user/customer/~oidc:bob']) {
         expect((await answer(user, { isUnknown: true })).result).to.deep.equal([null, user])

@@ -29,7 +29,7 @@ describe('writes of one MeshCentral record', () => {
   const writtenContents = () =>
     writes.map(({ content }) => (typeof content === 'string' ? content : Reflect.get(content as object, 'state')))
 
-  it('writes of a record run one at a time; of those waiting, only the newest runs', async () => {
+  it('writes of a record run one at a time; of waiting writes, only the newest runs', async () => {
     for (const state of [1, 2, 3]) set('user//~oidc:1', state)
     set('ugrp//one', 4)
     expect(writtenContents()).to.deep.equal([1, 4])
@@ -45,7 +45,7 @@ describe('writes of one MeshCentral record', () => {
     expect(writtenContents().at(-1)).to.equal(5)
   })
 
-  it('a removal runs in order and replaces earlier waiting writes of the record', async () => {
+  it('the removal of a record runs in order and replaces earlier waiting writes', async () => {
     const id = 'meshcompaniontokens/one'
     set(id, 1)
     set(id, 2)
@@ -57,7 +57,7 @@ describe('writes of one MeshCentral record', () => {
     expect(writtenContents()).to.deep.equal([1, id, 3])
   })
 
-  it('an unanswered write delays the next by 30 s, and writes of devices not at all', async () => {
+  it('an unanswered write delays the next of its record by 30 s, but delays no device', async () => {
     set('user//~oidc:1', 1)
     set('user//~oidc:1', 2)
     for (const state of [3, 4]) set('node//device', state)

@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PACKAGE = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }
 const PLUGIN = join(ROOT, 'dist/meshcentral-plugin/meshcompanion/meshcompanion.js')
 
-describe('the plugin packed for MeshCentral', () => {
+describe('plugin packed for MeshCentral', () => {
   const run = (...args: readonly string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })
 
   before(async () => {
@@ -54,7 +54,7 @@ describe('the plugin packed for MeshCentral', () => {
     expect(Buffer.from(zip['meshcompanion/sbom.cdx.json'] ?? []).toString()).to.equal(text)
   })
 
-  it('the packed plugin loads without any output', async () => {
+  it('loading the packed plugin prints nothing', async () => {
     expect(await run('-e', 'if (!require(process.argv[1]).meshcompanion) throw Error()', PLUGIN)).to.include({
       stdout: '',
       stderr: '',

@@ -50,7 +50,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: plugin 10.19.
-  it('refuses an id with markup characters, even of an existing account', async () => {
+  it('refuses a user id with markup characters, even of an existing account', async () => {
     for (const character of ["'", '"', '<', '>', '&', '\\', '`']) {
       const { accounts, web, rows } = open()
       const id = `~oidc:a${character}b` as const
@@ -78,7 +78,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(await accounts.find('', ALICE.id)).to.include({ name: 'Alice' })
   })
 
-  describe('an account that the database does not store exactly', () => {
+  describe('new account that the database does not store exactly', () => {
     const odd: Readonly<Record<string, (db: MeshDatabase, rows: Map<string, Members>) => Partial<MeshDatabase>>> = {
       'rejects the id as too long': () => ({
         Set: (_record, done) => done?.(new Error('value too long for type character varying(256)')),
@@ -109,7 +109,7 @@ describe('accounts and user groups of MeshCentral', () => {
     }
   })
 
-  it('events have no undefined values, with which a database may crash the server', async () => {
+  it('account events have no undefined values, which could crash the server', async () => {
     const { groups, events } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     await groups.leave('', ALICE.id, 'staff')
@@ -117,7 +117,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 21.
-  it('membership links user and group both ways; an empty group remains', async () => {
+  it('a membership links user and group both ways; a group without members remains', async () => {
     const { groups, web, events } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     const [group] = Object.values(web.userGroups)
@@ -183,7 +183,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(await groups.mirroredOf('', ALICE.id)).to.deep.equal([])
   })
 
-  it("shows a group's name without markup, but recognizes it by the IdP's name", async () => {
+  it("shows a group's name without markup, but recognizes the group by the IdP's name", async () => {
     const { groups, web } = await withAlice()
     const name = '<b>50%</b>\nstaff'
     await groups.join('', ALICE.id, name)
@@ -215,7 +215,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(events[0]?.event).to.include({ etype: 'user', action: 'accountcreate', userid: KEY, username: 'Alice' })
   })
 
-  it('a new account gets the defaults of the domain or those of the strategy', async () => {
+  it('a new account gets the defaults of its domain or those of its strategy', async () => {
     const domain = { newaccountsrights: 7, newaccountrealms: ['east'], newaccountsusergroups: ['hand'] }
     const ofDomain = open(domain)
     ofDomain.web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'By hand')
@@ -240,7 +240,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(ofStrategy.web.users[KEY]?.links).to.equal(undefined)
   })
 
-  it('a user who is no longer site admin has the rights of a new account again', async () => {
+  it('a user who is no longer site admin gets the rights of a new account', async () => {
     for (const [domain, rights] of [
       [{ newaccountsrights: 7 }, 7],
       [{ newaccountsrights: 0xffffffff }, undefined],
@@ -255,7 +255,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: plugin 6.5.
-  it('adds rights of groups to those given by hand, and revokes only rights of groups', async () => {
+  it('adds rights of groups to manually given rights, and revokes only group rights', async () => {
     const { accounts, web, events } = await withAlice({ newaccountsrights: 1 })
     const rights = async (names: readonly string[], takesAway = true) => {
       const changed = await accounts.setRights?.('', ALICE.id, names, takesAway)
@@ -273,7 +273,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(await rights([])).to.deep.equal([true, 1 + 8, 0])
   })
 
-  it('a former site admin has the rights of a new account and of groups', async () => {
+  it("a former site admin has the rights of a new account and of the user's groups", async () => {
     const { accounts, web } = await withAlice({ newaccountsrights: 2 })
     // One right was removed by hand, and a group grants it.
     Object.assign(web.users[KEY] ?? {}, { siteadmin: 0 })
@@ -313,7 +313,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]).to.include({ email: 'new@example.test' })
   })
 
-  it('an address is verified if the IdP sends no email_verified, as in MeshCentral', async () => {
+  it('an address counts as verified if the IdP sends no email_verified', async () => {
     const { accounts, web } = open()
     await accounts.create('', { ...ALICE, emailVerified: null })
     expect(web.users[KEY]).to.include({ emailVerified: true })
@@ -322,7 +322,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]).to.include({ email: 'new@example.test', emailVerified: true })
   })
 
-  it("replaces markup in a user's name, also in device groups", async () => {
+  it("replaces markup in a user's name, also where device groups store that name", async () => {
     const { accounts, web, rows } = open()
     await accounts.create('', { ...ALICE, name: '<100%> Alice' })
     expect(web.users[KEY]).to.include({ name: '‹100％› Alice' })
@@ -335,14 +335,14 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(rows.get('mesh//1')).to.deep.equal(group('‹b›Alice‹/b›'))
   })
 
-  it('a login that changes nothing sends no event', async () => {
+  it('a login that changes nothing in the account sends no event', async () => {
     const { accounts, events } = await withAlice()
     const countBefore = events.length
     await accounts.update('', ALICE)
     expect(events).to.have.length(countBefore)
   })
 
-  it('an account is locked by one bit of its rights, unless it is a site admin', async () => {
+  it("one bit of an account's rights locks the account, unless it is a site admin", async () => {
     const { accounts, web } = await withAlice()
     Object.assign(web.users[KEY] ?? {}, { siteadmin: 32 + 1 })
     expect(await accounts.find('', ALICE.id)).to.include({ locked: true, siteAdmin: false })
@@ -355,7 +355,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 24.
-  it('recognizes groups that the built-in strategy mirrored, but none from LDAP', async () => {
+  it('recognizes groups that the built-in strategy mirrored, but no LDAP groups', async () => {
     const { groups, web } = await withAlice()
     await groups.join('', ALICE.id, 'staff')
     const [group] = Object.values(web.userGroups)
@@ -372,7 +372,7 @@ describe('accounts and user groups of MeshCentral', () => {
     }
   })
 
-  it('a mirrored group has the same id as in the built-in strategy', async () => {
+  it("a mirrored group has the id that MeshCentral's built-in strategy gives it", async () => {
     const { groups, web } = await withAlice()
     await groups.join('', ALICE.id, 'mesh-users')
     expect(Object.keys(web.userGroups)).to.deep.equal([

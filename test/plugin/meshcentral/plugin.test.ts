@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { meshcompanion } from '../../../plugin/meshcentral.ts'
 import { standIn } from './stand-in.ts'
 
-describe('the plugin in a MeshCentral process', () => {
+describe('plugin in a MeshCentral process', () => {
   it('loading the plugin again keeps the first instance and logs that a restart is due', () => {
     const { server, log } = standIn({ domains: { '': { authstrategies: { oidc: { issuer: 'https://idp.test' } } } } })
     const first = meshcompanion({ parent: server })

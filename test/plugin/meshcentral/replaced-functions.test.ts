@@ -9,7 +9,7 @@ const sources = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
   .map((name) => ({ name: name.replaceAll('\\', '/'), text: readFileSync(join(FOLDER, name), 'utf8') }))
 
 describe('functions of MeshCentral that the plugin replaces', () => {
-  it("a replacement has the original function's name, else the name of its member", () => {
+  it("a replaced function keeps its name, or has its member's name if it had none", () => {
     const named = function original() {}
     const owner: Record<string, () => void> = { named }
     // As MeshCentral does it, which gives the function no name.
@@ -22,14 +22,14 @@ describe('functions of MeshCentral that the plugin replaces', () => {
     expect(owner.unnamed?.name).to.equal('unnamed')
   })
 
-  it("a replacement appears in a stack trace under the original's name", () => {
+  it('a replaced function appears in a stack trace under its original name', () => {
     const owner = { decodeCookie: () => new Error().stack ?? '' }
     replaceFunction('server.decodeCookie', owner, 'decodeCookie', (decode) => () => decode())
     const frames = owner.decodeCookie().split('\n').slice(1, 3)
     for (const frame of frames) expect(frame).to.match(/decodeCookie/)
   })
 
-  it('a replacement calls the original with its object as this', () => {
+  it('a replaced function still calls the original with its object as `this`', () => {
     const owner = {
       value: 7,
       read() {
@@ -46,14 +46,14 @@ describe('functions of MeshCentral that the plugin replaces', () => {
     expect(owner).to.deep.equal({})
   })
 
-  it('the list of replaced functions has each function with its file', () => {
+  it('the list of replaced functions has each of them with its file', () => {
     const calls = sources.flatMap(({ name, text }) =>
       [...text.matchAll(/replaceFunction\(\s*'([^']+)'/g)].map(([, entry]) => `${entry} in ${name}`),
     )
     expect(calls.sort()).to.deep.equal(REPLACED_FUNCTIONS.map(({ name, file }) => `${name} in ${file}`).sort())
   })
 
-  it('only replaceFunction replaces functions of MeshCentral', () => {
+  it('the plugin replaces functions of MeshCentral only by replaceFunction', () => {
     const members = ['handle', 'writeHead', 'emit', 'authenticate', 'checkAllowLogin', 'Set', 'Remove', 'redirect']
     const assignment = new RegExp(`\\.(?:${members.join('|')}) = |Reflect\\.set|Object\\.assign\\((?:app|web|db)\\b`)
     expect(sources.filter(({ text }) => assignment.test(text)).map(({ name }) => name)).to.deep.equal([])

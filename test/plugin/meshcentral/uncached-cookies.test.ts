@@ -5,7 +5,7 @@ import request from 'supertest'
 import { keepCookiesFromCaches } from '../../../plugin/meshcentral/uncached-cookies.ts'
 import { session } from './sessions/one-server.ts'
 
-describe('cookies of answers that a cache may keep', () => {
+describe('cookies on answers that a cache may keep', () => {
   /** Requests a server that sets a cookie with every answer, as MeshCentral does once a minute. */
   async function answer(path: string, cacheControl?: string, { method = 'get', host = 'mesh.test', more = {} } = {}) {
     const app = express()
@@ -23,13 +23,13 @@ describe('cookies of answers that a cache may keep', () => {
   }
 
   for (const path of ['/scripts/common.js', '/a/b.min.css?v=1', '/logo.png', '/.x', '/a.ashx.png'])
-    it(`sets no cookie with a file, whatever its Cache-Control: ${path}`, async () => {
+    it(`a file is sent without a cookie, whatever its Cache-Control: ${path}`, async () => {
       for (const value of [undefined, 'public, max-age=0', 'max-age=60'])
         expect(await answer(path, value)).to.deep.include({ sets: false, cacheControl: value })
       expect((await answer(path, undefined, { method: 'head' })).sets).to.equal(false)
     })
 
-  it('sets no cookie with a page that Cache-Control declares public', async () => {
+  it('a page that Cache-Control declares public is sent without a cookie', async () => {
     expect((await answer('/page', 'Public, max-age=60')).sets).to.equal(false)
   })
 
@@ -42,19 +42,19 @@ describe('cookies of answers that a cache may keep', () => {
     '/login',
     '/login?return=/a.png',
   ])
-    it(`makes a page that renews the session cookie private: ${path}`, async () => {
+    it(`a page that renews the session cookie becomes private: ${path}`, async () => {
       expect(await answer(path)).to.deep.include({ sets: true, cacheControl: 'private' })
       expect(await answer(path, 'max-age=60')).to.deep.include({ sets: true, cacheControl: 'max-age=60, private' })
     })
 
-  it('sets cookies with private answers, answers to POST and web relays', async () => {
+  it('private pages, answers to POST and web relays may set cookies', async () => {
     for (const value of ['no-store', 'private, max-age=60'])
       expect(await answer('/a.js', value)).to.deep.include({ sets: true, cacheControl: value })
     expect((await answer('/a.js', undefined, { method: 'post' })).sets).to.equal(true)
     expect((await answer('/a.js', undefined, { host: 'relay.test:443' })).sets).to.equal(true)
   })
 
-  it('sets no cookie for an empty session, but clears one that the request sent', async () => {
+  it('an empty session sets no cookie, but clears one that the request sent', async () => {
     const app = express()
     app.use(cookieSession({ name: 'xid', keys: ['a key'] }), (req, res) => {
       // MeshCentral does this for passport. Such a session counts as filled.
@@ -71,7 +71,7 @@ describe('cookies of answers that a cache may keep', () => {
     expect(await namesFor('another=1; xid=e30=')).to.include.members(['other', 'xid', 'xid.sig'])
   })
 
-  it('only session cookies of the plugin are secure, also behind a TLS offloader', async () => {
+  it('only session cookies of the plugin are secure, even behind a TLS offloader', async () => {
     const more = { oidcSignIn: session('h').signIn }
     expect((await answer('/', undefined, { more })).isSecure).to.equal(true)
     expect((await answer('/', undefined, { method: 'post', more })).isSecure).to.equal(true)

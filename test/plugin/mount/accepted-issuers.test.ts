@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { AcceptedIssuers } from '../../../plugin/mount/accepted-issuers.ts'
 import { MINIMAL, settingsOf } from '../config/one-domain.ts'
 
-describe('accepted issuers', () => {
+describe('accepted issuers of sessions', () => {
   const open = (issuer: string, previous_issuers: readonly string[] = []) => {
     const issuers = new AcceptedIssuers()
     issuers.add(settingsOf({ ...MINIMAL, issuer, custom: { previous_issuers } }))
@@ -12,7 +12,7 @@ describe('accepted issuers', () => {
   const OTHER = '99999999-2222-3333-4444-555555555555'
 
   // Shows: plugin 5.13.
-  it('accepts sessions of the configured issuer in any spelling and previous issuers', () => {
+  it('accepts sessions of previous issuers and of the configured one in any spelling', () => {
     const { counts } = open('https://idp.example/.well-known/openid-configuration', ['https://old.example'])
     for (const name of ['https://idp.example', 'https://idp.example/', 'https://old.example/']) {
       expect(counts(name), name).to.equal(true)
@@ -22,7 +22,7 @@ describe('accepted issuers', () => {
     }
   })
 
-  it('after discovery, accepts the published issuer, but no other tenant', () => {
+  it('after discovery, accepts sessions of the published issuer, not of another tenant', () => {
     const { issuers, counts } = open('https://login.microsoftonline.com/contoso.com/v2.0')
     const published = `https://login.microsoftonline.com/${TENANT}/v2.0`
     expect(counts(published)).to.equal(true)

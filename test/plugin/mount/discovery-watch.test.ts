@@ -22,7 +22,7 @@ const away = new LoginError('discovery_failed', {
   remedy: 'Mend it.',
 })
 
-describe('the log lines of discovery', () => {
+describe('log lines of discovery', () => {
   it('logs each failed discovery with address, status, cause and remedy', () => {
     const { lines, onFailure } = opened()
     for (const begins of [true, false]) onFailure(away, { begins, byHand: false })
@@ -32,7 +32,7 @@ describe('the log lines of discovery', () => {
   })
 
   // Shows: plugin 10.28.
-  it('logs at most 10 failed discoveries a second, and counts those left out', () => {
+  it('logs at most 10 failed discoveries a second, and counts the omitted ones', () => {
     let now = 0
     const { lines, onFailure } = opened(() => now)
     for (let attempt = 0; attempt < 500; attempt += 1) onFailure(away, { begins: attempt === 0, byHand: false })
@@ -52,7 +52,7 @@ describe('the log lines of discovery', () => {
     ])
   })
 
-  it("warns of each configured value that the IdP's published lists lack", () => {
+  it("warns of each configured value that is missing from the IdP's published lists", () => {
     const { lines, onDiscovered } = opened()
     onDiscovered({ issuer: ISSUER, id_token_signing_alg_values_supported: ['ES256'] })
     const [, , message, fields] = lines[1] ?? []

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createLoginHistory } from '../../../plugin/mount/status/login-history.ts'
 
-describe('the history of logins', () => {
+describe('history of refused logins and login warnings', () => {
   let now = 0
   const refused = (domain: string, user?: string, code = 'account_locked') => ({
     level: 'warn' as const,
@@ -14,7 +14,7 @@ describe('the history of logins', () => {
     now = 1000
   })
 
-  it('the history keeps the last ten refusals of a domain, latest first', () => {
+  it('the login history keeps the last ten refusals of a domain, latest first', () => {
     const history = createLoginHistory(['', 'b'], () => now)
     for (let count = 1; count <= 12; count += 1) {
       now = count
@@ -25,7 +25,7 @@ describe('the history of logins', () => {
     expect(history.of('b').refusals).to.deep.equal([])
   })
 
-  it('the history counts repeated refusals of a user and moves them to the front', () => {
+  it('the login history counts repeated refusals of a user and moves them to the front', () => {
     const history = createLoginHistory([''], () => now)
     for (const user of ['~oidc:a', '~oidc:b', '~oidc:a']) {
       now += 1
@@ -37,7 +37,7 @@ describe('the history of logins', () => {
     ])
   })
 
-  it('the history keeps the last ten warnings of a domain, and counts repeated ones', () => {
+  it('the login history keeps the last ten warnings of a domain, and counts repeats', () => {
     const history = createLoginHistory(['', 'b'], () => now)
     const warned = (user: string | undefined, event = 'account-under-other-id') => ({
       ...refused('', user),
@@ -76,7 +76,7 @@ describe('the history of logins', () => {
     expect(history.of('b').loginWarnings).to.deep.equal([])
   })
 
-  it('the history ignores unknown domains and events, and keeps no other fields', () => {
+  it('the login history ignores unknown domains and events, and keeps no other fields', () => {
     const history = createLoginHistory([''], () => now)
     history.note(refused('other'))
     history.note(refused('', undefined, 'deprecated_key'))

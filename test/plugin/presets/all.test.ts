@@ -30,7 +30,7 @@ const added: PresetDefinition<'okta', 'issuer'> = {
 }
 
 describe('presets', () => {
-  it('presets add string members with unique names to the custom object', () => {
+  it('all presets add only strings with unique names to the custom object', () => {
     const names = ['scope', 'claims', 'preset', ...PRESETS.flatMap(({ members }) => Object.keys(members))]
     expect(new Set(names).size).to.equal(names.length)
     for (const { members } of PRESETS) {
@@ -42,7 +42,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 8.13.
-  it('each preset has its own file, and no other file but the list names it', () => {
+  it('each preset has its own file, and no other file names it except the list', () => {
     const files = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' }).filter(
       (name) => name.endsWith('.ts') && name !== STRATEGIES,
     )
@@ -85,13 +85,13 @@ describe('presets', () => {
 const memberships = (claims: Record<string, unknown>, groups: object = {}) =>
   standard.memberships({ claims, accessToken: null }, settingsOf({ ...MINIMAL, groups }))
 
-describe('a provider without a preset', () => {
+describe('generic provider without a preset', () => {
   it('uses the generic provider if no preset is configured', () => {
     expect(openPreset(null, {}, vendorAccess())).to.equal(standard)
   })
 
   // Shows: plugin 6.9.
-  it('reads groups from the claim groups or from the configured claim', async () => {
+  it('without a preset, reads groups from the claim groups or the configured claim', async () => {
     expect(await memberships({ groups: ['a'], roles: ['b'] })).to.deep.equal([{ name: 'a', aliases: [] }])
     expect(await memberships({ groups: ['a'], roles: ['b'] }, { claim: 'roles' })).to.deep.equal([
       { name: 'b', aliases: [] },

@@ -22,7 +22,7 @@ const ADMINS: GraphGroup = { id: guid(3), displayName: 'Admins' }
 const settings = (groups?: object) =>
   settingsOf({ client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT }, ...(groups ? { groups } : {}) })
 
-describe('the azure preset', () => {
+describe('azure preset', () => {
   let api: VendorApi<GraphGroup>
   let stranger: Awaited<ReturnType<typeof startStranger>> | undefined
   const start = async (scopes = ['openid', 'Group.Read.All'], more: Partial<VendorApiOptions> = {}) => {
@@ -48,7 +48,7 @@ describe('the azure preset', () => {
   })
 
   // Shows: plugin 6.13.
-  it('a user has no groups if Graph refuses because the scope was not granted', async () => {
+  it('a user has no groups if Microsoft Graph refuses because the scope is not granted', async () => {
     await start(['openid'])
     const membershipsWith = (grantedScopes: readonly string[] | null) => {
       const evidence = { claims: {}, accessToken: TOKEN, grantedScopes }
@@ -89,7 +89,7 @@ describe('the azure preset', () => {
     for (const name of ['ops', 'Op', OPS.id.slice(1), ADMINS.id]) expect(await rule(name), name).to.equal(false)
   })
 
-  it('matches an object id in any letter case, in rules and mirrored groups', async () => {
+  it('matches an object id in any letter case, in rules and for mirrored groups', async () => {
     const id = 'ABCDEF01-aaaa-4bbb-8ccc-000000000001'
     api.setGroups(ALICE, { direct: [{ id, displayName: 'Ops' }] })
     for (const required of [id, id.toLowerCase(), id.toUpperCase()]) {
@@ -108,7 +108,7 @@ describe('the azure preset', () => {
     expect(api.requests.map(({ headers }) => headers.consistencylevel)).to.deep.equal(['eventual', 'eventual'])
   })
 
-  describe('a groups claim in the token, without groups.claim', () => {
+  describe('groups claim in the token while groups.claim is not set', () => {
     const claims = { groups: [OPS.id, STAFF.id] }
 
     it('requests nothing from Graph if all rules are object ids and none is mirrored', async () => {
@@ -140,7 +140,7 @@ describe('the azure preset', () => {
     })
   })
 
-  it('requests only the groups of the signed-in user', async () => {
+  it('requests from Graph only the groups of the signed-in user', async () => {
     api.setGroups(ALICE, { direct: [OPS] })
     api.setGroups('bob', { direct: [ADMINS] })
     expect(names(await memberships())).to.deep.equal(['Ops'])
@@ -150,7 +150,7 @@ describe('the azure preset', () => {
   })
 
   // Shows: plugin 6.1.
-  it('includes indirect memberships only if groups.recursive is true', async () => {
+  it('requests indirect memberships from Graph only if groups.recursive is true', async () => {
     api.setGroups(ALICE, { direct: [OPS], indirect: [STAFF] })
     expect(names(await memberships())).to.deep.equal(['Ops'])
     expect(names(await memberships({ recursive: true }))).to.deep.equal(['Ops', 'Staff'])
@@ -175,13 +175,13 @@ describe('the azure preset', () => {
     }
   })
 
-  it('groups are unknown if the access token may not read their names', async () => {
+  it('groups are unknown if the access token may not read group names', async () => {
     await start(['openid', 'User.Read'])
     api.setGroups(ALICE, { direct: [OPS] })
     expect(await reasonOf(memberships())).to.match(/does not give access to the names of groups/)
   })
 
-  it('sends the access token to no other host, scheme or port for the next page', async () => {
+  it('sends the access token for Graph to no other host, scheme or port', async () => {
     stranger = await startStranger()
     const { port, strangerRequests } = stranger
     api.setGroups(ALICE, { direct: [OPS] })
@@ -219,11 +219,11 @@ describe('the azure preset', () => {
     }
   })
 
-  describe('a configured groups.claim', () => {
+  describe('configured groups.claim with the azure preset', () => {
     const roles = { claim: 'roles' }
 
     // Shows: plugin 6.9.
-    it('with groups.claim, reads the claim and requests neither Graph nor its scope', async () => {
+    it('with groups.claim, reads that claim and requests neither Graph nor its scope', async () => {
       await start([])
       const { scopes, groupsClaim } = openPreset('azure', {}, vendorAccess())
       expect(scopes(settings(roles))).to.deep.equal([])
@@ -279,7 +279,7 @@ describe('the azure preset', () => {
     })
   })
 
-  describe('the identity of a user at Azure', () => {
+  describe('identity of a user at Azure', () => {
     const { claims } = azurePreset('https://graph.invalid', vendorAccess())
     const names = { uuid: 'sub', name: 'name', email: 'email' }
 
@@ -290,7 +290,7 @@ describe('the azure preset', () => {
       }
     })
 
-    it('an existing email address is unchanged', () => {
+    it('an existing email claim is unchanged by preferred_username', () => {
       const input = {
         sub: '1',
         email: 'a@corp.example',

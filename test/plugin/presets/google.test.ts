@@ -28,7 +28,7 @@ const group = (name: string, more: Partial<GoogleGroup> = {}): GoogleGroup => ({
 })
 const verified = (email: string) => ({ sub: '1', email, email_verified: true })
 
-describe('the google preset', () => {
+describe('google preset', () => {
   let api: VendorApi<GoogleGroup>
   const start = async (more: Partial<GoogleGroupsOptions> = {}) => {
     await api?.close()
@@ -76,7 +76,7 @@ describe('the google preset', () => {
   })
 
   // Shows: plugin 5.20.
-  it('requests only the groups of the signed-in user', async () => {
+  it('requests from Google only the groups of the signed-in user', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     api.setGroups('bob@corp.example', { direct: [group('admins'), group('ops')] })
     expect(names(await memberships())).to.deep.equal(['The ops'])
@@ -94,20 +94,20 @@ describe('the google preset', () => {
   })
 
   // Shows: plugin 6.1.
-  it('includes indirect memberships only if groups.recursive is true', async () => {
+  it('requests indirect memberships from Google only if groups.recursive is true', async () => {
     api.setGroups(ALICE, { direct: [group('ops')], indirect: [group('staff')] })
     expect(names(await memberships())).to.deep.equal(['The ops'])
     expect(names(await memberships({ recursive: true }))).to.deep.equal(['The ops', 'The staff'])
   })
 
-  it("groups are unknown with recursive if the company's plan does not include it", async () => {
+  it('groups are unknown with groups.recursive if the Google plan does not include it', async () => {
     await start({ premium: false })
     api.setGroups(ALICE, { direct: [group('ops')] })
     expect(names(await memberships())).to.deep.equal(['The ops'])
     expect(await reasonOf(memberships({ recursive: true }))).to.match(/ with 403$/)
   })
 
-  it('groups have only their addresses if just administrators may search the company', async () => {
+  it('groups have only addresses if no one but administrators may search the company', async () => {
     await start({ administrators: ['root@corp.example'] })
     const foreign = group('fake', { customer: 'C999', address: 'mine@evil.example', displayName: 'The ops' })
     api.setGroups(ALICE, { direct: [group('ops'), foreign] })
@@ -125,7 +125,7 @@ describe('the google preset', () => {
     ])
   })
 
-  it('requests the groups of a company administrator once, inside the company', async () => {
+  it('requests the groups of a Google administrator once, inside the company', async () => {
     await start({ administrators: [ALICE] })
     api.setGroups(ALICE, { direct: [group('ops'), group('fake', { customer: 'C999' })] })
     expect(names(await memberships())).to.deep.equal(['The ops'])
@@ -133,7 +133,7 @@ describe('the google preset', () => {
   })
 
   // Shows: plugin 5.16.
-  it('requests only groups of the configured identity source', async () => {
+  it('requests only groups of the configured Google identity source', async () => {
     const identitysource = 'a1b2-c3'
     const ofSource = settingsOf({
       client: CLIENT,
@@ -155,7 +155,7 @@ describe('the google preset', () => {
     expect(api.requests).to.have.length(1)
   })
 
-  it('ignores names that are no addresses if groups are known only by address', async () => {
+  it('ignores group names that are no addresses if groups are known only by address', async () => {
     const groupKey = (id: string, namespace?: string) => ({ group: 'groups/0', groupKey: { id, namespace } })
     const entries = [
       groupKey('ops@corp.example', 'identitysources/1'),
@@ -207,7 +207,7 @@ describe('the google preset', () => {
     expect(api.requests).to.deep.equal([])
   })
 
-  it('searches only for the owner of the address, inside the company', async () => {
+  it('searches Google for groups of that address only, inside the company', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ minLength: 1, unit: 'grapheme' }), async (address) => {
         await memberships({}, verified(address)).catch(() => undefined)
@@ -262,7 +262,7 @@ describe('the google preset', () => {
     expect(await memberships()).to.deep.equal([{ name: 'groups/0x', aliases: [] }])
   })
 
-  it('continues after an empty page of groups that names a next page', async () => {
+  it('continues after an empty page of groups if it names a next page', async () => {
     await start({ mostPerPage: 1 })
     api.setGroups(ALICE, { direct: [group('a'), group('b')] })
     const emptied = new Set<string>()

@@ -53,7 +53,7 @@ describe('AD FS, as its documents describe it', () => {
 
   const start = documentedSetups(PAGE, AD_FS)
 
-  it('signs in although UserInfo refuses the token', async () => {
+  it('a user signs in at AD FS although UserInfo refuses the token', async () => {
     const { signIn, lines } = await start({
       oidc: (oidc) => withGroups({ required: undefined })({ ...askingUserInfo(oidc), client: oidc.client }),
     })
@@ -61,7 +61,7 @@ describe('AD FS, as its documents describe it', () => {
     expect(lines('userinfo-failed')).to.have.length(1)
   })
 
-  describe('if the user changes `resource` in the address of the login page', () => {
+  describe('AD FS if the user changes `resource` in the address of the login page', () => {
     /** Signs alice in, then again with another resource. Returns the site right that the second login leaves. */
     async function rightAfterAttack(oidc: Change) {
       const setup = await start({ oidc })
@@ -75,11 +75,11 @@ describe('AD FS, as its documents describe it', () => {
     }
     const onlyAdmins = withGroups({ required: undefined })
 
-    it('revokes site admin with the configuration of the page', async () => {
+    it('a login to AD FS with a changed resource loses site admin as the page is set up', async () => {
       expect(await rightAfterAttack(onlyAdmins)).to.equal(false)
     })
 
-    it('leaves site admin if the configuration asks UserInfo', async () => {
+    it('a login to AD FS with a changed resource keeps site admin if UserInfo is used', async () => {
       const asking: Change = (oidc) => onlyAdmins({ ...askingUserInfo(oidc), client: oidc.client })
       expect(await rightAfterAttack(asking)).to.equal(true)
     })

@@ -25,11 +25,11 @@ describe('Auth0, as its documents describe it', () => {
   itFollowsItsPage(PAGE_CASE)
   itNeedsNoUserInfo(PAGE_CASE)
 
-  describe('without the setting that publishes its logout', () => {
+  describe('Auth0 without the setting that publishes its logout', () => {
     const start = documentedSetups(PAGE, { ...AUTH0, discovery: WITHOUT_LOGOUT })
 
     // Shows: plugin 9.49.
-    it('--live names the setting, and the logouturl instead of it', async () => {
+    it("--live names Auth0's setting that publishes its logout, and logouturl instead", async () => {
       const { checkLive } = await start()
       const line = (await checkLive()).lines.find((candidate) => candidate.includes(': provider: '))
       expect(line)
@@ -37,7 +37,7 @@ describe('Auth0, as its documents describe it', () => {
         .and.contain(`"${LOGOUT}"`)
     })
 
-    it('signs out at /v2/logout with the logouturl of the page', async () => {
+    it("logouturl signs out at Auth0's /v2/logout if Auth0 publishes no logout", async () => {
       const { signIn, signOut } = await start({ oidc: (oidc) => ({ ...oidc, logouturl: LOGOUT }) })
       const { person } = await signIn('bob')
       expect((await signOut(person)).url).to.equal(`${SERVER}login`)
@@ -45,7 +45,7 @@ describe('Auth0, as its documents describe it', () => {
       expect(next.forms[0]?.fields.map(([name]) => name)).to.include('password')
     })
 
-    it('leaves the user signed in at Auth0 without a logouturl', async () => {
+    it('a user stays signed in at Auth0 if it publishes no logout and logouturl is unset', async () => {
       const { signIn, signOut } = await start()
       const { person } = await signIn('bob')
       expect((await signOut(person)).url.split('?')[0]).to.equal(`${SERVER}login`)
@@ -53,12 +53,12 @@ describe('Auth0, as its documents describe it', () => {
     })
   })
 
-  describe('at a domain of its own', () => {
+  describe('Auth0 at a custom domain', () => {
     const renamed = JSON.stringify(AUTH0.discovery).replaceAll('example.eu.auth0.com', 'login.example.org')
     const start = documentedSetups(PAGE, { ...AUTH0, discovery: JSON.parse(renamed) })
 
     // Shows: plugin 9.49.
-    it('--live recognizes it by its metadata', async () => {
+    it('--live recognizes Auth0 at a custom domain by its metadata', async () => {
       const { checkLive } = await start()
       const { lines } = await checkLive((oidc) => ({ ...oidc, issuer: 'https://login.example.org/' }))
       expect(lines).to.include('ok: provider: Auth0, without any of its usual mistakes')

@@ -38,7 +38,7 @@ describe('Azure AD B2C, as its documents describe it', () => {
   const start = documentedSetups(PAGE, AZURE_AD_B2C)
 
   // Shows: plugin 2.8.
-  it('--live accepts the issuer that Microsoft publishes for a user flow', async () => {
+  it('--live accepts the issuer that Azure AD B2C publishes for a user flow', async () => {
     const { lines } = await (await start()).checkLive()
     expect(lines[0]).to.match(/^ok: discovery: .*\/v2\.0\/, which Microsoft publishes for this address$/)
   })
@@ -48,21 +48,21 @@ describe('Azure AD B2C, as its documents describe it', () => {
     expect((await signIn('alice')).failure).to.include({ code: 'scope_refused' })
   })
 
-  describe('for a client without its id among the scopes', () => {
+  describe('Azure AD B2C for a client without its id among the scopes', () => {
     const startWithout = documentedSetups(PAGE, B2C_WITHOUT_ACCESS_TOKENS)
 
-    it('signs in without an access token', async () => {
+    it('a user signs in at Azure AD B2C without an access token', async () => {
       const { signIn } = await startWithout({ oidc: withCustom({ scope: 'openid' }) })
       expect((await signIn('alice')).me).to.include({ status: 200, siteAdmin: true })
     })
   })
 
-  describe('with the issuer that has the user flow', () => {
+  describe('Azure AD B2C with an issuer that contains the user flow', () => {
     const issuer = 'https://contoso.b2clogin.com/tfp/11111111-1111-1111-1111-111111111111/b2c_1_mesh/v2.0/'
     const { discoveryAddress: _address, ...provider } = AZURE_AD_B2C
     const startTfp = documentedSetups(PAGE, { ...provider, discovery: { ...AZURE_AD_B2C.discovery, issuer } })
 
-    it('signs in with that issuer, as a domain of your own needs it', async () => {
+    it('a user signs in at Azure AD B2C if the issuer contains the user flow', async () => {
       const { signIn, checkLive } = await startTfp({ oidc: (oidc) => ({ ...oidc, issuer }) })
       expect((await signIn('alice')).landing.url).to.equal(SERVER)
       const { lines } = await checkLive((oidc) => ({ ...oidc, issuer }))

@@ -50,7 +50,7 @@ describe('Amazon Cognito, as its documents describe it', () => {
 
   const start = documentedSetups('cognito.md', COGNITO)
 
-  it('ends at an error of Cognito if `logouturl` is missing', async () => {
+  it('logout ends on an error page of Cognito if `logouturl` is missing', async () => {
     const { signIn, signOut } = await start({ oidc: ({ logouturl: _url, ...oidc }) => oidc })
     const page = await signOut((await signIn('bob')).person)
     expect(new URL(page.url).pathname).to.equal('/logout')

@@ -45,14 +45,14 @@ describe('Entra External ID, as its documents describe it', () => {
 
   const start = documentedSetups(PAGE, ENTRA_EXTERNAL_ID)
 
-  it('never asks UserInfo with the configuration of the page', async () => {
+  it('logins to Entra External ID never request UserInfo as the page is set up', async () => {
     const { signIn, idp } = await start()
     await signIn('carol')
     expect(idp.requests('userinfo')).to.equal(0)
   })
 
   // Shows: plugin 2.8.
-  it('--live accepts the issuer that Microsoft publishes for a tenant name', async () => {
+  it('--live accepts the issuer that Entra External ID publishes for a tenant name', async () => {
     const { lines } = await (await start()).checkLive()
     expect(lines[0]).to.match(/^ok: discovery: .*issuer https:\/\/1{8}.*, which Microsoft publishes for this address$/)
   })

@@ -11,7 +11,7 @@ describe('JumpCloud, as its documents describe it', () => {
     provider: JUMPCLOUD,
     knownAs: 'JumpCloud',
     signOut: {
-      title: 'signs out here only, and returns to the login page',
+      title: 'logout at JumpCloud ends only our session, and returns to the login page',
       landing: `${SERVER}login`,
       asksAgain: false,
     },
@@ -47,7 +47,7 @@ describe('JumpCloud, as its documents describe it', () => {
     expect((await signIn('alice')).failure).to.include({ code: 'scope_refused' })
   })
 
-  it('ends sign-outs on an error if neither side has an address for them', async () => {
+  it('logout ends on an error of JumpCloud if no address after logout is configured', async () => {
     const { signIn, signOut } = await start({ oidc: ({ logouturl: _url, ...oidc }) => oidc })
     const page = await signOut((await signIn('bob')).person)
     expect(new URL(page.url).pathname).to.equal('/oauth2/sessions/logout')

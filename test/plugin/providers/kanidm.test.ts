@@ -11,7 +11,7 @@ describe('Kanidm, as its book and source describe it', () => {
     provider: KANIDM,
     knownAs: 'Kanidm',
     signOut: {
-      title: "signs out at Kanidm and stays on Kanidm's login page",
+      title: "logout ends the session at Kanidm and stays on Kanidm's login page",
       landing: `${ORIGIN}/ui/login`,
       asksAgain: true,
     },
@@ -54,7 +54,7 @@ describe('Kanidm, as its book and source describe it', () => {
 
   const start = documentedSetups('kanidm.md', KANIDM)
 
-  it('accepts group ids in rules', async () => {
+  it('group rules accept the group ids of Kanidm', async () => {
     const ids = { required: '1d0c2b3a-4958-4677-8695-a4b3c2d1e0f9' }
     const { signIn, checkLive } = await start({ oidc: withGroups(ids) })
     expect((await signIn('bob')).me).to.include({ status: 200, siteAdmin: false })
@@ -62,7 +62,7 @@ describe('Kanidm, as its book and source describe it', () => {
     expect(lines).to.include('ok: provider: Kanidm, without any of its usual mistakes')
   })
 
-  it('ends on a page of Kanidm if no scope map has a requested scope', async () => {
+  it('a login ends on a page of Kanidm if no scope map has a requested scope', async () => {
     const { signIn } = await start({ oidc: (oidc) => ({ ...oidc, custom: { scope: 'openid profile email phone' } }) })
     const { landing, me, failure } = await signIn('alice')
     expect(new URL(landing.url).hostname).to.equal('idm.example.org')
@@ -71,7 +71,7 @@ describe('Kanidm, as its book and source describe it', () => {
     expect(failure).to.equal(undefined)
   })
 
-  it('reports a wrong secret, which Kanidm answers with status 401 and no body', async () => {
+  it('reports a wrong secret at Kanidm, which answers with status 401 and no body', async () => {
     const { idp, signIn, checkLive } = await start()
     idp.faults.set('token', { kind: 'answer', status: 401, headers: { 'www-authenticate': 'Bearer' } })
     expect((await signIn('alice')).failure).to.include({ endpoint: 'token_endpoint', status: 401 })

@@ -41,12 +41,12 @@ describe('OneLogin, as its documents describe it', () => {
 
   const start = documentedSetups(PAGE, ONELOGIN)
 
-  it('refuses all users if the scope groups is not requested', async () => {
+  it('refuses all users of OneLogin if the scope groups is not requested', async () => {
     const { signIn } = await start({ oidc: withGroups({ scope: '' }) })
     expect((await signIn('alice')).failure).to.include({ code: 'not_in_required_group' })
   })
 
-  it('refuses all users in several roles if the parameter sends one text', async () => {
+  it('refuses users in several roles if OneLogin sends the roles as one text', async () => {
     const users = ONELOGIN.users.map((user) => ({
       ...user,
       claims: { ...user.claims, groups: 'mesh-users;mesh-admins' },
@@ -56,7 +56,7 @@ describe('OneLogin, as its documents describe it', () => {
     expect((await signIn('alice')).failure).to.include({ code: 'not_in_required_group' })
   })
 
-  it('reads groups from a parameter of the application', async () => {
+  it("reads groups from a parameter of OneLogin's application", async () => {
     const { signIn } = await start({ oidc: withGroups({ claim: 'params.department', scope: 'params' }) })
     expect((await signIn('bob')).me).to.include({ status: 200, siteAdmin: false })
   })

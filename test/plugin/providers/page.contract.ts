@@ -20,7 +20,7 @@ export interface SignOutCase {
 }
 
 const COMPLETE: SignOutCase = {
-  title: 'signs out at the provider and returns to the login page',
+  title: 'logout ends the session at the provider and returns to the login page',
   landing: `${SERVER}login`,
   asksAgain: true,
 }
@@ -48,7 +48,7 @@ export function itFollowsItsPage({ page, provider, knownAs, accountName, signOut
   const start = documentedSetups(page, provider)
 
   // Shows: plugin 2.12.
-  it('signs in members of groups as the page says, and refuses others', async () => {
+  it(`members of groups sign in at ${knownAs} as its page says, and others do not`, async () => {
     const { signIn } = await start()
     const alice = await signIn('alice')
     expect(alice.me, JSON.stringify(alice.failure)).to.include({ status: 200, siteAdmin: true })
@@ -73,7 +73,7 @@ export function itFollowsItsPage({ page, provider, knownAs, accountName, signOut
   })
 
   // Shows: plugin 9.49.
-  it('passes --live, which names the provider', async () => {
+  it(`--live passes with the configuration of ${knownAs}'s page, and names ${knownAs}`, async () => {
     const { checkLive } = await start()
     const { code, lines } = await checkLive()
     expect(lines).to.include(`ok: provider: ${knownAs}, without any of its usual mistakes`)
@@ -83,7 +83,7 @@ export function itFollowsItsPage({ page, provider, knownAs, accountName, signOut
 
   for (const { title, oidc, line } of mistakes) {
     // Shows: plugin 9.49.
-    it(`--live names a mistake: ${title}`, async () => {
+    it(`--live names a mistake with ${knownAs}: ${title}`, async () => {
       const { checkLive } = await start()
       const { lines } = await checkLive(oidc)
       const found = lines.filter((candidate) => candidate.split(': ')[1] === 'provider')
@@ -108,7 +108,7 @@ export function itNeedsNoUserInfo({ page, provider }: PageCase, oidc?: MistakeCa
   const start = documentedSetups(page, provider)
 
   // Shows: plugin 10.15.
-  it('admits the same users if UserInfo refuses the access token', async () => {
+  it('admits the same users even if UserInfo refuses the access token', async () => {
     const { idp, signIn } = await start(oidc ? { oidc } : {})
     idp.faults.set('userinfo', { kind: 'answer', status: 401 })
     expect((await signIn('alice')).me).to.include({ status: 200, siteAdmin: true, name: 'Alice Example' })

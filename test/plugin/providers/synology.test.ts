@@ -12,7 +12,7 @@ describe('Synology SSO Server, as its documents describe it', () => {
     knownAs: 'Synology SSO Server',
     accountName: 'alice',
     signOut: {
-      title: 'signs out here only, and returns to the login page',
+      title: 'logout at Synology ends only our session, and returns to the login page',
       landing: `${SERVER}login`,
       asksAgain: false,
     },
@@ -42,12 +42,12 @@ describe('Synology SSO Server, as its documents describe it', () => {
 
   const start = documentedSetups(PAGE, SYNOLOGY)
 
-  it('signs a user in who has no e-mail address on the NAS', async () => {
+  it('a user without e-mail address on the Synology NAS signs in', async () => {
     const { signIn } = await start()
     expect((await signIn('bob')).me).to.include({ status: 200, id: '~oidc:bob', name: 'bob', email: null })
   })
 
-  it('matches groups of a directory only by their names with the domain', async () => {
+  it("Synology's directory groups match rules only by names that include the domain", async () => {
     const inDirectory = (name: string) => ({ required: name, siteadmin: 'mesh-admins@example.org' })
     const users = SYNOLOGY.users.map(({ claims, ...user }) => ({
       ...user,

@@ -14,12 +14,12 @@ describe('return path', () => {
 
   const starts = ['https://', '//', '/\\', '/\t/', '/\n/', '\t//', '/.//', '/x/..//', '/%2e//', '/\u0000/', '/\u00a0/']
   for (const hostile of [...starts.map((start) => `${start}evil.test`), 'javascript:alert(1)', 'evil.test', '?x', '']) {
-    it(`ignores ${JSON.stringify(hostile)} as return path`, () => {
+    it(`ignores the return path ${JSON.stringify(hostile)}`, () => {
       expect(localReturnPath(hostile, ownPaths)).to.equal(undefined)
     })
   }
 
-  it('ignores missing, repeated and nested parameters as return path', () => {
+  it('ignores return paths that are missing, repeated or nested parameters', () => {
     for (const value of [undefined, null, ['/a', '/b'], { a: '/b' }, 7]) {
       expect(localReturnPath(value, ownPaths)).to.equal(undefined)
     }

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import express, { type Application } from 'express'
 import { mountRoutes } from '../../../plugin/routes/route-table.ts'
 
-describe('the routes of the plugin', () => {
+describe('routes of the plugin', () => {
   it('a server without domains has no routes, because Express 4 would match every path', () => {
     const mounted: string[] = []
     const note = (name: string) => () => mounted.push(name)

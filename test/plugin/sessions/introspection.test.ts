@@ -7,7 +7,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 
 const NOW = 1_000_000
 
-describe('the state of a session at the IdP', () => {
+describe('state of a session at the IdP', () => {
   let requests: string[]
   beforeEach(() => {
     requests = []
@@ -39,7 +39,7 @@ describe('the state of a session at the IdP', () => {
     })
   }
 
-  describe("the state of a request's session", () => {
+  describe("state of a request's session", () => {
     const clock = new FakeClock(NOW)
     const lines: AuthLogEntry[] = []
     const asker = (introspect: (token: string) => Promise<boolean>, session: (path: string) => object | undefined) => {
@@ -70,7 +70,7 @@ describe('the state of a session at the IdP', () => {
       expect(requests).to.have.length(3)
     })
 
-    it('a request without session has state ended; without tokens, its state is unknown', async () => {
+    it('the state is ended for a request without session, and unknown without tokens', async () => {
       const failing = async () => {
         throw new LoginError('introspection_failed')
       }

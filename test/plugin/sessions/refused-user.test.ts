@@ -8,7 +8,7 @@ import { MINIMAL, settingsOf } from '../config/one-domain.ts'
 const BOB: Profile = { id: '~oidc:bob', name: 'Bob', email: null, emailVerified: null }
 const RULES = { required: 'staff', siteadmin: 'admins', sync: true, rights: { staff: ['manageusers'] } }
 
-describe('the lockout of a refused user', () => {
+describe('lockout of a refused user', () => {
   let records: Records
   let calls: unknown[]
   let lines: AuthLogEntry[]
@@ -95,13 +95,13 @@ describe('the lockout of a refused user', () => {
     expect(await account()).to.include({ siteAdmin: true })
   })
 
-  it('locking out a user without an account does nothing', async () => {
+  it('locking out a user who has no account changes nothing', async () => {
     await lockOut({ userId: '~oidc:nobody' })
     expect({ calls, lines }).to.deep.equal({ calls: [], lines: [] })
   })
 
   // Shows: plugin 6.12.
-  it('the lockout continues if one part fails, and logs each failure', async () => {
+  it('the lockout of a user continues if a part of it fails, and logs each failure', async () => {
     const fail = () => Promise.reject(new Error('disk full'))
     await lockOut({ endSessions: fail })
     expect(await account()).to.include({ siteAdmin: false })

@@ -125,7 +125,7 @@ describe('session checks', () => {
     expect(refreshOf('a')).to.equal('a 3')
   })
 
-  it('checks no session if the interval is 0', async () => {
+  it('checks no session if sessionCheckMinutes is 0', async () => {
     const { clock, requests } = setUp({ everyMs: 0 })
     await clock.advance(EVERY_MS)
     expect(requests).to.deep.equal([])
@@ -165,7 +165,7 @@ describe('session checks', () => {
 
   describe('the end of session checks', () => {
     // Shows: plugin 9.14.
-    it('closing waits for pending renewals, and starts no more', async () => {
+    it('closing session checks waits for pending renewals, and starts no more', async () => {
       const answer = deferred()
       const { look, checks, requests, written, refreshOf } = setUp({ names: many(12), idp: () => answer.promise })
       await look()
@@ -182,7 +182,7 @@ describe('session checks', () => {
       }).to.deep.equal({ requests: 8, written: 8, first: 's0 2', last: 's8 1' })
     })
 
-    it('renews no session if its lease arrives after closing', async () => {
+    it('renews no session if its lease arrives after session checks closed', async () => {
       const leased = deferred()
       const { look, checks, requests } = setUp({ lease: () => leased.promise.then(() => async () => undefined) })
       await look()
@@ -193,7 +193,7 @@ describe('session checks', () => {
     })
 
     // Shows: plugin 9.14.
-    it('closing waits at most 12 s for an IdP that does not answer', async () => {
+    it('closing session checks waits at most 12 s for an IdP that does not answer', async () => {
       const { clock, look, checks } = setUp({ idp: () => new Promise(() => undefined) })
       await look()
       const closing = checks.close().then(() => 'closed')
@@ -216,7 +216,7 @@ describe('session checks', () => {
     expect(lines).to.have.length(2)
   })
 
-  describe('a session without refresh token', () => {
+  describe('session without refresh token', () => {
     for (const [title, tokens, status, isAsked, lives, logged] of [
       ['keeps a session without refresh token if its access token is active', {}, true, true, true, []],
       [
@@ -343,7 +343,7 @@ describe('session checks', () => {
     expect(new Set(names).size).to.equal(30)
   })
 
-  describe('session checks with other processes', () => {
+  describe('session checks shared by several server processes', () => {
     // Shows: plugin 9.15.
     it('checks no session that another process has leased, and releases its own leases', async () => {
       const held = new Set(['a'])
@@ -365,7 +365,7 @@ describe('session checks', () => {
       expect(linesOf('a')).to.deep.equal([])
     })
 
-    it('uses tokens that another process renewed just before the lease', async () => {
+    it('uses tokens that another server process renewed just before the lease', async () => {
       const lease = async () => {
         const tokens = { access: 'theirs', accessExpiresAt: null, refresh: 'a 9' }
         stored.set('a', { idToken: null, tokens, renewedAt: clock.now() })
@@ -379,7 +379,7 @@ describe('session checks', () => {
     })
   })
 
-  it("checks a user's other sessions at once, after 1 s and after 30 s", async () => {
+  it("after a logout, checks a user's other sessions at once, after 1 s and after 30 s", async () => {
     const { clock, requests, all, checks, refreshOf } = setUp({ names: ['a', 'b'], everyMs: 0 })
     await checks.checkNow(all)
     expect(requests).to.deep.equal(['a 1', 'b 1'])
@@ -397,7 +397,7 @@ describe('session checks', () => {
     expect({ requests: requests.length, timers: clock.pending }).to.deep.equal({ requests: 6, timers: 0 })
   })
 
-  it('checks sessions at once after a logout token, even if the IdP was just down', async () => {
+  it("checks a user's sessions at once after a logout token, even if the IdP was down", async () => {
     let isAway = true
     const idp: Idp = async () => {
       if (isAway) throw AWAY
@@ -409,7 +409,7 @@ describe('session checks', () => {
     expect({ requests, refresh: refreshOf('a') }).to.deep.equal({ requests: ['a 1', 'a 1'], refresh: 'a 2' })
   })
 
-  it('does not check a session whose check is pending', async () => {
+  it('does not check a session whose check is still pending', async () => {
     const hung = deferred()
     const { look, requests, all, checks } = setUp({ idp: () => hung.promise })
     await look()
@@ -418,7 +418,7 @@ describe('session checks', () => {
     hung.resolve()
   })
 
-  it('a closed checker sends no request and sets no timer', async () => {
+  it('closed session checks send no request and set no timer', async () => {
     const hung = deferred()
     const { clock, look, requests, all, checks, lines } = setUp({ names: many(30), idp: () => hung.promise })
     await look()

@@ -36,13 +36,13 @@ const readKeys = (...keys: readonly unknown[]) => readWith({ jwksFile: 'keys' },
 const problemsOf = ({ problems }: DomainReading) =>
   problems.map(({ path, reason }) => `${path.replace('domains[""].oidcCredentials', '…')} ${reason}`)
 
-describe('keys and certificates of a client', () => {
-  it('a domain without credentials has no keys and no certificate', () => {
+describe('keys and certificate of a client', () => {
+  it('a domain configured without credentials has no keys and no certificate', () => {
     expect(readWith(undefined, {}).settings?.credentials).to.deep.equal({ keys: [], certificate: null })
     expect(readWith({}, {}).settings?.credentials).to.deep.equal({ keys: [], certificate: null })
   })
 
-  it("reads credentials in any letter case; the host's option has precedence", () => {
+  it('reads credentials in any letter case; those that the host passes have precedence', () => {
     const [configured, optional] = [makeKey('P-256'), makeKey('P-256')]
     const files = { one: keySet(configured.private), other: keySet(optional.private) }
     const x = (reading: DomainReading) => reading.settings?.credentials.keys[0]?.publicJwk.x
@@ -55,7 +55,7 @@ describe('keys and certificates of a client', () => {
     )
   })
 
-  it('reads credentials from a configuration whose names are all lower-case', () => {
+  it('reads credentials from a configuration whose member names are all lower-case', () => {
     const config = serverWith(MINIMAL) as { domains: { '': object } }
     const domains = { '': { ...config.domains[''], oidccredentials: { jwksfile: 'keys' } } }
     const readFile = () => keySet(makeKey('Ed25519').private)
@@ -86,7 +86,7 @@ describe('keys and certificates of a client', () => {
     expect(Object.keys(key?.publicJwk ?? {})).to.not.include.members(PRIVATE_MEMBERS)
   })
 
-  it('publishes a key without kid under its thumbprint, but signs without a kid', async () => {
+  it('publishes a key without kid under its thumbprint, but signs without a kid header', async () => {
     for (const kind of ['RSA', 'P-256', 'Ed25519', 'X25519'] as const) {
       const pair = makeKey(kind)
       const key = readKeys(pair.private).settings?.credentials.keys[0]
@@ -95,7 +95,7 @@ describe('keys and certificates of a client', () => {
     }
   })
 
-  it('accepts the keys that the documented command generates', () => {
+  it('accepts the client keys that the documented command generates', () => {
     const page = readDocument('plugin/docs/keys.md')
     const script = /umask 077 && node -e '([^']+)' > oidc-keys\.json/.exec(page)?.[1]
     const keys = execFileSync(process.execPath, ['-e', script!], { encoding: 'utf8' })
@@ -106,7 +106,7 @@ describe('keys and certificates of a client', () => {
     ])
   })
 
-  it('reports every mistake in a key set by path, without quoting the keys', () => {
+  it('reports every mistake in a key set with its path, without quoting the keys', () => {
     const { private: ec } = makeKey('P-256', { kid: 'a' })
     const secondKey = makeKey('P-256').private
     const { d: _d, ...publicHalf } = ec
@@ -158,7 +158,7 @@ describe('keys and certificates of a client', () => {
     }
   })
 
-  it('reports the error code of a credential file that cannot be read', () => {
+  it("reports the system's error code if a credential file cannot be read", () => {
     const reading = readWith({ jwksFile: 'gone', tlsCertFile: 'gone2', tlsKeyFile: 'gone3' }, {})
     const members = ['jwksFile', 'tlsCertFile', 'tlsKeyFile']
     expect(problemsOf(reading)).to.deep.equal(
@@ -166,7 +166,7 @@ describe('keys and certificates of a client', () => {
     )
   })
 
-  it('reports all unknown members, wrong types and missing partners of credentials', () => {
+  it('reports all unknown members, wrong types and missing partners in credentials', () => {
     const reading = readWith({ jwksfiles: 'x', tlsCertFile: 'cert', TLSCERTFILE: 'cert', tlsKeyFile: 5 }, { cert: '' })
     expect(problemsOf(reading)).to.include.members([
       '….jwksfiles is not a known setting',
@@ -178,12 +178,12 @@ describe('keys and certificates of a client', () => {
     expect(problemsOf(readWith('keys.json', {}))).to.deep.equal(['… must be an object'])
   })
 
-  it(`reports a problem at credentials[""] if the host's option contains the mistake`, () => {
+  it(`reports the path credentials[""] if the host's option contains the mistake`, () => {
     const { problems } = readWith(undefined, {}, { option: { '': { jwksFile: 'gone' } } })
     expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
   })
 
-  it('refuses a certificate without its own key, and computes its thumbprint', async () => {
+  it('refuses a certificate without its private key, and computes its thumbprint', async () => {
     const [pair, otherPair] = [await makeClientCertificate(), await makeClientCertificate()]
     const files = { cert: pair.cert, key: pair.key, foreign: otherPair.key, junk: 'hunter2' }
     const read = (tlsCertFile: string, tlsKeyFile: string) => readWith({ tlsCertFile, tlsKeyFile }, files)
@@ -209,7 +209,7 @@ describe('keys and certificates of a client', () => {
   })
 })
 
-describe('keys and certificates that the client settings need', () => {
+describe('keys and certificates that client settings require', () => {
   const rsa = makeKey('RSA', { kid: 'r', alg: 'PS256' }).private
   const enc = makeKey('P-256', { kid: 'e', use: 'enc' }).private
   const read = (members: object, keys?: readonly Jwk[]) =>
@@ -238,7 +238,7 @@ describe('keys and certificates that the client settings need', () => {
     })
   }
 
-  it("refuses keys that cannot sign or decrypt with the client's algorithms", () => {
+  it('refuses client keys that cannot sign or decrypt with the configured algorithms', () => {
     for (const members of [
       { request_object_signing_alg: 'RS256' },
       { request_object_signing_alg: 'ES256' },
@@ -250,7 +250,7 @@ describe('keys and certificates that the client settings need', () => {
     expect(read({ token_endpoint_auth_method: 'private_key_jwt' }, [enc]).problems).to.have.length(1)
   })
 
-  it('requires no private key for algorithms that use the client secret', () => {
+  it('requires no private key if all algorithms use the client secret', () => {
     for (const members of [
       { request_object_signing_alg: 'HS256', request_object_encryption_alg: 'dir' },
       { id_token_encrypted_response_alg: 'A256KW' },
@@ -274,7 +274,7 @@ describe('keys and certificates that the client settings need', () => {
     }
   })
 
-  it('reports a broken key file, but not the missing keys that follow from it', () => {
+  it('reports a broken key file, but not the keys that are missing because of it', () => {
     const { problems } = read({ token_endpoint_auth_method: 'private_key_jwt' }, [])
     expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
   })

@@ -21,8 +21,8 @@ const isJson = (text: string) => {
   }
 }
 
-describe('positions in JSON text', () => {
-  it('locates each value of a JSON text so that its slice parses to that value', () => {
+describe('JSON text with positions', () => {
+  it('locates each value of a JSON text, so that its slice parses to that value', () => {
     const visit = (text: string, node: JsonNode, value: unknown): void => {
       expect(JSON.parse(text.slice(node.start, node.end))).to.deep.equal(value)
       for (const [name, inner] of node.members) {
@@ -89,14 +89,14 @@ describe('positions in JSON text', () => {
     }
   })
 
-  it('reports members that occur more than once, and locates the last', () => {
+  it('reports JSON members that occur more than once, and locates the last one', () => {
     const text = '{"a":1,"b":2,"a":3,"\\u0061":4}'
     const node = locateJson(text)
     expect(node.repeated).to.deep.equal(['a'])
     expect(text.slice(node.members.get('a')?.start, node.members.get('a')?.end)).to.equal('4')
   })
 
-  it('accepts texts of megabytes, but refuses JSON of more than 1,000 levels', () => {
+  it('accepts megabytes of JSON, but refuses more than 1,000 levels of nesting', () => {
     const text = JSON.stringify({ a: 'x\\"'.repeat(1_000_000) })
     expect(locateJson(text).end).to.equal(text.length)
     const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)

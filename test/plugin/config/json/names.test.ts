@@ -3,8 +3,8 @@ import { isJsonObject, membersOf } from '../../../../plugin/config/json/json-obj
 import { jsonPath, pointerSteps, quoted } from '../../../../plugin/config/json/json-path.ts'
 import { canonicalName, spellingsOf } from '../../../../plugin/config/json/member-name.ts'
 
-describe('a JSON object', () => {
-  it('returns no members for null, arrays, strings, numbers and booleans', () => {
+describe('members of a JSON value', () => {
+  it('null, arrays, strings, numbers and booleans have no members', () => {
     for (const value of [null, [], ['a'], 'a', 7, true, undefined]) {
       expect(isJsonObject(value)).to.equal(false)
       expect(membersOf(value)).to.deep.equal({})
@@ -15,7 +15,7 @@ describe('a JSON object', () => {
   })
 })
 
-describe('a path into a JSON document', () => {
+describe('path into a JSON document', () => {
   for (const [pointer, path] of [
     ['', '$'],
     ['/domains//dns', 'domains[""].dns'],
@@ -25,17 +25,18 @@ describe('a path into a JSON document', () => {
     ['/1a/a1 /-', '["1a"]["a1 "]["-"]'],
     ['/\n\u200b\u2028\u2029\u202e', '["\\n\\u{200b}\\u{2028}\\u{2029}\\u{202e}"]'],
   ] as const) {
-    it(`writes a JSON pointer as the path ${path}`, () => expect(jsonPath(pointerSteps(pointer))).to.equal(path))
+    it(`writes the JSON pointer of a member as the path ${path}`, () =>
+      expect(jsonPath(pointerSteps(pointer))).to.equal(path))
   }
 
-  it('escapes control characters of a quoted name', () => {
+  it('escapes control characters and quotes in a quoted name', () => {
     expect(quoted('a\u007f"b')).to.equal('"a\\u{7f}\\"b"')
   })
 })
 
-describe("a member's name", () => {
+describe("letter case of a member's name", () => {
   // Shows: meshcentral 1.
-  it('maps a name to the known name of the same letter case, else of any letter case', () => {
+  it('maps a name to the known name in its letter case, else to one in any letter case', () => {
     const names = ['Sync', 'sync', 'scope']
     expect(['sync', 'SYNC', 'Scope', 'scop'].map((name) => canonicalName(name, names))).to.deep.equal([
       'sync',
@@ -45,7 +46,7 @@ describe("a member's name", () => {
     ])
   })
 
-  it('lists all letter cases of a member, except those that are other known names', () => {
+  it('lists all letter cases of a member, except those that are names of other members', () => {
     const members = { SCOPE: 1, scope: null, Scope: undefined, another: 1 }
     expect(spellingsOf(members, 'scope')).to.deep.equal(['SCOPE', 'scope'])
     expect(spellingsOf(members, 'scope', ['scope', 'SCOPE'])).to.deep.equal(['scope'])

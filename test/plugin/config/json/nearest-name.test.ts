@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { editDistance, nearestName } from '../../../../plugin/config/json/nearest-name.ts'
 
-describe('the nearest known name', () => {
-  it('edit distance counts missing, extra, wrong and swapped letters', () => {
+describe('nearest known name', () => {
+  it('the edit distance counts missing, extra, wrong and swapped letters', () => {
     for (const [first, second, distance] of [
       ['', '', 0],
       ['', 'abc', 3],
@@ -18,7 +18,7 @@ describe('the nearest known name', () => {
     }
   })
 
-  it('finds the nearest known name in any letter case, or none if all are far', () => {
+  it('finds the nearest known name in any letter case, or none if all differ too much', () => {
     const names = ['token_endpoint', 'revocation_endpoint', 'scope', 'sync']
     for (const [input, expected] of [
       ['tokenendpoint', 'token_endpoint'],

@@ -20,19 +20,19 @@ function findings(settings: Members, domains: Members = { '': DOMAIN }, more: Me
 /** Returns the findings without their remedies. */
 const paths = (...args: Parameters<typeof findings>) => findings(...args).map((line) => line.split(': ')[0])
 
-describe('the check of a MeshCentral configuration', () => {
+describe('check of a MeshCentral configuration', () => {
   it('reports nothing for a correct MeshCentral configuration', () => {
     expect(findings({})).to.deep.equal([])
   })
 
-  describe('a MeshCentral configuration that does not load the plugin', () => {
+  describe('check of a MeshCentral configuration that does not load the plugin', () => {
     // Shows: plugin 9.36.
-    it('reports settings.plugins that is missing, null or false', () => {
+    it('reports settings.plugins if it is missing, null or false', () => {
       for (const plugins of [undefined, null, false])
         expect(paths({ plugins })).to.deep.equal(['error settings.plugins'])
     })
 
-    it('suggests to move plugins to settings.plugins if it is elsewhere', () => {
+    it('suggests settings.plugins if the plugins object is in another place', () => {
       expect(findings({ plugins: undefined }, { '': { ...DOMAIN, Plugins: PLUGINS } })).to.deep.equal([
         'error settings.plugins: Move `domains[""].plugins` there.',
       ])
@@ -63,7 +63,7 @@ describe('the check of a MeshCentral configuration', () => {
       }
     })
 
-    it('does not report a missing settings.plugins if the plugin is already loaded', () => {
+    it('accepts a missing settings.plugins if MeshCentral has already loaded the plugin', () => {
       const config = { settings: { ...SETTINGS, plugins: undefined }, domains: { '': DOMAIN } }
       expect(checkMeshCentralServer(config, { isLoaded: true })).to.deep.equal({ problems: [], warnings: [] })
     })
@@ -81,7 +81,7 @@ describe('the check of a MeshCentral configuration', () => {
     ])
   })
 
-  it('warns that MeshCentral ignores a port that is a string', () => {
+  it('warns that MeshCentral ignores a port setting that is a string', () => {
     const { warnings } = checkMeshCentralServer({
       settings: { ...SETTINGS, AliasPort: '9000', port: '444' },
       domains: {},
@@ -102,7 +102,7 @@ describe('the check of a MeshCentral configuration', () => {
   })
 
   // Shows: plugin 9.36.
-  it('suggests "" for a domain key "default" unless domain "" has a strategy', () => {
+  it('suggests "" instead of the domain key "default", unless "" has a strategy', () => {
     for (const key of ['default', 'Default', 'defualt', ' ']) {
       expect(findings({}, { [key]: DOMAIN })[0], key).to.match(
         /^error domains.*: For the default domain, write "" instead/,
@@ -112,7 +112,7 @@ describe('the check of a MeshCentral configuration', () => {
   })
 
   // Shows: plugin 9.36.
-  it('suggests oidc for a misspelt strategy, but not for known other strategies', () => {
+  it('suggests oidc for a misspelt strategy, but not for other known strategies', () => {
     for (const name of ['oicd', 'oid', 'OIDCC', 'openid']) {
       expect(findings({}, { '': { authStrategies: { [name]: OIDC } } }), name).to.deep.equal([
         `error domains[""].authStrategies.${name}: Write "oidc" instead of "${name}".`,
@@ -124,14 +124,14 @@ describe('the check of a MeshCentral configuration', () => {
     ])
   })
 
-  it('reports authStrategies directly in domains, and shows where the key "" belongs', () => {
+  it('reports authStrategies directly in domains, and shows where to add the key ""', () => {
     expect(findings({}, { authStrategies: { oidc: OIDC } })[0]).to.match(
       /^error domains\.authStrategies: .*"domains": \{ "":/,
     )
   })
 
   // Shows: plugin 9.36.
-  it('suggests to move domain settings out of authStrategies into the domain', () => {
+  it('suggests to move domain settings from authStrategies into the domain', () => {
     expect(findings({}, { '': { authStrategies: { oidc: OIDC, title: 'X', certUrl: 'https://x' } } })).to.deep.equal([
       'misplaced domains[""].authStrategies.title: If it is a setting of the domain, move it to domains[""].title, beside authStrategies.',
       'misplaced domains[""].authStrategies.certUrl: If it is a setting of the domain, move it to domains[""].certUrl, beside authStrategies.',
@@ -139,7 +139,7 @@ describe('the check of a MeshCentral configuration', () => {
   })
 
   // Shows: plugin 9.36.
-  it('suggests the login path if unknownUserRootRedirect leads to the callback', () => {
+  it('suggests the login path if unknownUserRootRedirect points to the callback', () => {
     const redirectFindings = (redirect: string, key = '', client: Members = {}) =>
       findings(
         {},
@@ -168,7 +168,7 @@ describe('the check of a MeshCentral configuration', () => {
     expect(paths({}, { '': { _authStrategies: {} } }, { domaindefaults: DOMAIN })).to.deep.equal([])
   })
 
-  it('does not throw on malformed configurations', () => {
+  it('the check of a MeshCentral configuration does not throw if it is malformed', () => {
     for (const config of [null, 5, 'x', [], {}, { settings: 5, domains: [] }, { domains: { '': null } }]) {
       expect(() => checkMeshCentralServer(config)).not.to.throw()
     }

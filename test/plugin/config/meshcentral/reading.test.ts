@@ -20,9 +20,9 @@ const readOidc = (oidc: unknown, settings: Members = SETTINGS, domain: Members =
   return reading
 }
 
-describe("a configuration read by MeshCentral's rules", () => {
+describe("configuration read by MeshCentral's rules", () => {
   // Shows: plugin 9.35.
-  it('ignores domains and members whose names begin with an underscore', () => {
+  it('ignores domains and members if their names begin with an underscore', () => {
     const client = { ...OIDC.client, _client_secret: 'old' }
     const oidc = { ...OIDC, client, _scope: 'x', groups: { _required: ['a'], rights: { _staff: ['recordings'] } } }
     const domains = { '': { authStrategies: { oidc } }, _old: { dns: 'not a name', authStrategies: { oidc: 5 } } }
@@ -35,7 +35,7 @@ describe("a configuration read by MeshCentral's rules", () => {
   })
 
   // Shows: plugin 9.35.
-  it('applies domaindefaults to domains without strategies, and reports its paths', () => {
+  it('applies domaindefaults to domains without strategies, and reports mistakes there', () => {
     const oidc = { issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }
     const domains = read({
       domaindefaults: { title: 'All', authStrategies: { oidc } },
@@ -55,18 +55,18 @@ describe("a configuration read by MeshCentral's rules", () => {
     expect(domains[2]?.settings?.logoutUrl).to.equal('https://own.example/')
   })
 
-  it('migrates the oidc object of domaindefaults once if several domains share it', () => {
+  it('migrates the oidc object of domaindefaults once even if several domains share it', () => {
     const config = (oidc: object) => ({ domaindefaults: { authStrategies: { oidc } }, domains: { '': {}, b: {} } })
     const text = JSON.stringify(config({ issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }))
     expect(JSON.parse(migrate(text, { meshCentral: true }))).to.deep.equal(config(OIDC))
   })
 
-  it('ignores a domain that only shares files', () => {
+  it('ignores a MeshCentral domain that only shares files', () => {
     expect(read({ domains: { '': { share: '/srv', authStrategies: { oidc: OIDC } } } })).to.deep.equal([])
   })
 
   // Shows: plugin 9.35.
-  it('ignores a port that is a string, and uses the next port setting', () => {
+  it('ignores a MeshCentral port that is a string, and uses the next port setting', () => {
     const originWith = (settings: Members) => readOidc(OIDC, { ...SETTINGS, ...settings }).settings?.origin
     expect(originWith({ port: 9000, AliasPort: '9001' })).to.equal('https://mesh.example.com:9000')
     expect(originWith({ port: '9000' })).to.equal('https://mesh.example.com')
@@ -104,7 +104,7 @@ describe("a configuration read by MeshCentral's rules", () => {
     expect(warnings.map(({ remedy }) => remedy)).to.deep.equal(['Did you mean "newAccountRealms"?'])
   })
 
-  it("applies none of MeshCentral's rules on other hosts", () => {
+  it("applies none of MeshCentral's reading rules on other hosts", () => {
     const config = { settings: { ...SETTINGS, aliasPort: '9000' }, domains: { '': { authStrategies: { oidc: OIDC } } } }
     expect(readDomains(config).domains[0]?.problems.map(({ path }) => path)).to.deep.equal(['settings.aliasPort'])
     expect(

@@ -58,7 +58,7 @@ describe('deprecated keys', () => {
   }
 
   // Shows: plugin 7.11.
-  it('reads groups.sync.enabled as groups.sync or as a switch for its filter', () => {
+  it("reads the deprecated groups.sync.enabled as groups.sync, or as a filter's switch", () => {
     for (const [old, now] of [
       [{ enabled: true }, true],
       [{ Enabled: true }, true],
@@ -76,7 +76,7 @@ describe('deprecated keys', () => {
     ])
   })
 
-  it("reports a mistake in a deprecated key at that key's path", () => {
+  it("reports a wrong value of a deprecated key at that key's path", () => {
     const mistakes = { clientid: 5, clientsecret: '', callbackURL: 'x', authorizationURL: 'http://a.example' }
     expect(problemPaths({ issuer: ISSUER, ...mistakes })).to.have.members(Object.keys(mistakes))
     const moreMistakes = { issuer: 'x', clientid: 'a', clientsecret: 'b', tokenURL: 5, scope: ['a', 5] }

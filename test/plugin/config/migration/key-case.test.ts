@@ -36,7 +36,7 @@ describe('letter case of member names', () => {
     )
   })
 
-  it('warns only of the spelling logoutURL, which is deprecated in favor of logouturl', () => {
+  it('warns of the deprecated spelling logoutURL, but not of other letter cases', () => {
     const address = 'https://idp.example.com/out'
     for (const name of ['logouturl', 'logoutUrl', 'LogoutURL', 'LOGOUTURL']) {
       expect(settingsOf({ ...MINIMAL, [name]: address }).logoutUrl).to.equal(address)

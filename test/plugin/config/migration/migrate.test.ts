@@ -64,13 +64,13 @@ const NEW = `{
 }
 `
 
-describe('the migration of a configuration file', () => {
+describe('migration of a configuration file', () => {
   it('migration moves deprecated keys and changes no other character', () => {
     expect(migrate(OLD)).to.equal(NEW)
     expect(migrate(NEW)).to.equal(NEW)
   })
 
-  it('migration keeps the tabs and line breaks of the file', () => {
+  it('migration keeps the indentation by tabs and the line breaks of the file', () => {
     const style = (text: string) =>
       text.replace(/^ +/gm, (spaces) => '\t'.repeat(spaces.length / 2)).replaceAll('\n', '\r\n')
     expect(migrate(style(OLD))).to.equal(style(NEW))
@@ -85,7 +85,7 @@ describe('the migration of a configuration file', () => {
     expect(migrate(deep)).to.match(/\n\t\t {2}"client": \{\n\t\t {4}"client_id": "a"\n\t\t {2}\}\n\t\t\}/)
   })
 
-  it('migrated files read to the same settings, without deprecated keys', () => {
+  it('a migrated file has the same settings as before, without deprecated keys', () => {
     fc.assert(
       fc.property(validOidc, fc.constantFrom(undefined, 2, '\t'), (oidc, space) => {
         const config = { ...serverWith(oidc), other: { scope: [1, null, 'x'] } }

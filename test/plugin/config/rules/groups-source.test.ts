@@ -5,8 +5,8 @@ const AZURE = { client: CLIENT, custom: { preset: 'azure', tenant_id: 'contoso.e
 const GOOGLE = { client: CLIENT, custom: { preset: 'google', customer_id: 'C1' } }
 const ID_TOKEN = { ...CLIENT, response_types: 'id_token' }
 
-describe('group settings without effect', () => {
-  it('warns of groups.recursive without a preset or beside groups.claim', () => {
+describe('warnings about group settings', () => {
+  it('warns of groups.recursive if no preset is used or groups.claim is set', () => {
     for (const oidc of [
       { ...MINIMAL, groups: { recursive: true } },
       { ...MINIMAL, groups: { recursive: true, claim: 'roles' } },
@@ -31,7 +31,7 @@ describe('group settings without effect', () => {
     }
   })
 
-  it('adds no group warning to the error of a misspelt preset or invalid groups', () => {
+  it('adds no group warnings if the preset is misspelt or the groups object is invalid', () => {
     const custom = { preset: 'entra', tenant_id: 'x' }
     expect(warningsOf({ client: ID_TOKEN, custom, groups: { recursive: true } })).to.deep.equal([])
     for (const groups of [null, 5, []]) expect(problemPaths({ ...MINIMAL, groups })).to.deep.equal(['groups'])

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { isSameSpelling, issuerSpelling } from '../../../../plugin/config/rules/issuer-spelling.ts'
 
-describe('spellings of an issuer', () => {
+describe('comparison of issuers', () => {
   for (const [first, second] of [
     ['https://idp.example/realms/a', 'https://idp.example/realms/a/'],
     ['https://idp.example', 'https://idp.example/'],
@@ -11,7 +11,7 @@ describe('spellings of an issuer', () => {
     ['accounts.google.com', 'https://accounts.google.com'],
     ['not an address', 'not an address'],
   ] as const) {
-    it(`${first} equals ${second}`, () => expect(isSameSpelling(first, second)).to.equal(true))
+    it(`the issuer ${first} equals ${second}`, () => expect(isSameSpelling(first, second)).to.equal(true))
   }
 
   for (const [first, second] of [
@@ -25,11 +25,12 @@ describe('spellings of an issuer', () => {
     ['https://\u212aeycloak.example/\u212a', 'https://keycloak.example/k'],
     ['', 'https://idp.example'],
   ] as const) {
-    it(`${first || 'no issuer'} differs from ${second}`, () => expect(isSameSpelling(first, second)).to.equal(false))
+    it(`${first || 'no issuer'} differs from the issuer ${second}`, () =>
+      expect(isSameSpelling(first, second)).to.equal(false))
   }
 
   // Shows: plugin 5.13.
-  it('normalizes the spelling of an issuer idempotently', () => {
+  it('normalizing an issuer that is already normalized changes nothing', () => {
     const texts = fc.oneof(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.string())
     fc.assert(fc.property(texts, (text) => issuerSpelling(issuerSpelling(text)) === issuerSpelling(text)))
   })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { isPlaceholder } from '../../../../plugin/config/rules/placeholders.ts'
 import { CLIENT, MINIMAL, problemPaths, warningsOf } from '../one-domain.ts'
 
-describe('placeholders from an example', () => {
+describe('placeholders copied from an example', () => {
   it('recognizes the usual placeholders of examples and documentation', () => {
     for (const text of [
       '<Client ID from authentik>',
@@ -50,7 +50,7 @@ describe('placeholders from an example', () => {
     ])
   })
 
-  it('refuses three dots as client secret, without an additional warning', () => {
+  it('reports three dots as client secret once, without a placeholder warning', () => {
     const oidc = { ...MINIMAL, client: { ...CLIENT, client_secret: '…' } }
     expect(problemPaths(oidc)).to.deep.equal(['client.client_secret'])
     expect(warningsOf(oidc)).to.deep.equal([])

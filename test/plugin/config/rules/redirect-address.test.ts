@@ -4,8 +4,8 @@ import { CLIENT, MINIMAL, readOne, warningsOf } from '../one-domain.ts'
 
 const withRedirect = (redirect_uri: string) => ({ ...MINIMAL, client: { ...CLIENT, redirect_uri } })
 
-describe('a redirect address on another host than the domain', () => {
-  it('warns of a redirect address on another host, and names the expected host', () => {
+describe('host of redirect_uri', () => {
+  it('warns of a redirect_uri on another host, and names the expected host', () => {
     for (const origin of ['https://other.example.com', 'https://example.com', 'http://localhost:3000']) {
       const address = `${origin}/auth-oidc-callback`
       expect(warningsOf(withRedirect(address)), address).to.deep.equal(['other_host client.redirect_uri'])
@@ -13,7 +13,7 @@ describe('a redirect address on another host than the domain', () => {
     }
   })
 
-  it("suggests the domain's own address for a redirect address on localhost", () => {
+  it("suggests the domain's own address if redirect_uri is on localhost", () => {
     const [warning] = readOne(withRedirect('http://localhost:8080/auth-oidc-callback')).warnings
     expect(warning?.reason).to.match(/^leads to the user's own machine/)
     expect(warning?.remedy).to.equal(
@@ -21,14 +21,14 @@ describe('a redirect address on another host than the domain', () => {
     )
   })
 
-  it("accepts a redirect address on the domain's host with any port and path", () => {
+  it("accepts a redirect_uri on the domain's host with any port and path", () => {
     for (const address of ['https://mesh.example.com/auth-oidc-callback', 'https://MESH.example.com:8443/elsewhere']) {
       expect(warningsOf(withRedirect(address)), address).to.deep.equal([])
     }
     expect(warningsOf(MINIMAL)).to.deep.equal([])
   })
 
-  it('compares a redirect address with the host name of its own domain', () => {
+  it('compares a redirect_uri with the host name of its own domain', () => {
     const oidc = withRedirect('https://two.example.com/auth-oidc-callback')
     const authStrategies = { oidc }
     const domains = { '': { authStrategies }, two: { dns: 'two.example.com', authStrategies } }

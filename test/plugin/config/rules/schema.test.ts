@@ -6,7 +6,7 @@ import { CLIENT, ISSUER, MINIMAL, readOne } from '../one-domain.ts'
 
 const SCHEMA = oidcSchema(PRESETS)
 
-describe('the schema of the configuration', () => {
+describe('JSON Schema of the configuration', () => {
   it("the configuration's schema is a valid JSON Schema", () => {
     const ajv = new Ajv()
     expect(ajv.validateSchema(SCHEMA), ajv.errorsText()).to.equal(true)
@@ -34,7 +34,7 @@ describe('the schema of the configuration', () => {
     [{ issuer: 'https://x.test/#a' }, 'issuer', 'must not have a fragment', /#/],
     [{ logouturl: 'mailto:a@x.test' }, 'logouturl', 'must be a complete https address'],
   ] as readonly (readonly [object, string, string | RegExp, (string | RegExp)?])[]) {
-    it(`reports ${path}: ${reason}`, () => {
+    it(`reports a wrong value of ${path}: ${reason}`, () => {
       const [problem] = readOne({ ...MINIMAL, ...members }).problems
       expect(problem?.path).to.equal(`domains[""].authStrategies.oidc.${path}`)
       for (const [actual, expected] of [

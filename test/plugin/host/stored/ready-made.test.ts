@@ -70,11 +70,11 @@ describe('ready-made accounts and user groups', () => {
     PostgreSQL: openPg,
   }
   for (const [kind, open] of Object.entries(kinds)) {
-    describe(`over ${kind}`, () => {
+    describe(`ready-made accounts over ${kind}`, () => {
       accountsContract(() => open())
 
       // Shows: plugin 9.24.
-      it('creating an account beyond the limit of its domain fails', async () => {
+      it('creating an account fails if its domain has reached its limit of accounts', async () => {
         const { accounts, close } = await open({ most: 1 })
         await accounts.create('small', ALICE)
         expect(await rejected(accounts.create('small', BOB))).to.equal('account_limit')
@@ -85,7 +85,7 @@ describe('ready-made accounts and user groups', () => {
         await close()
       })
 
-      it('creates only as many accounts as the limit allows if many are created at once', async () => {
+      it('simultaneous logins create only as many accounts as the limit allows', async () => {
         const { accounts, close } = await open({ most: 3 })
         const outcomes = await Promise.allSettled(
           Array.from({ length: 8 }, (_, index) => accounts.create('small', { ...ALICE, id: `~oidc:${index}` })),
@@ -134,7 +134,7 @@ describe('ready-made accounts and user groups', () => {
     })
   }
 
-  it('PostgreSQL connections return to the pool usable after a refused statement', async () => {
+  it('PostgreSQL connections return to the pool in a usable state after a failure', async () => {
     const owner = poolAt(postgres.address, 1)
     await owner.query("CREATE ROLE reader LOGIN PASSWORD 'reader'")
     const address = Object.assign(new URL(postgres.address), { username: 'reader', password: 'reader' }).href

@@ -14,7 +14,7 @@ const user = (id: string, more: Partial<MeshUser> = {}): MeshUser => ({
 })
 const users = (...all: readonly MeshUser[]) => Object.fromEntries(all.map((one) => [one._id, one]))
 
-describe('what a MeshCentral account holds', () => {
+describe('devices, groups and rights of a MeshCentral account', () => {
   it("an account's holdings omit mirrored user groups and links to missing groups", () => {
     const links = {
       'mesh//a': { rights: 5 },
@@ -46,12 +46,12 @@ describe('suggestions for moving accounts', () => {
   const tom = user('user//tom', { email, emailVerified: true })
   const sso = user('user//~oidc:1', { email: 'tom@example.test', emailVerified: true })
 
-  it('suggests to move an account to one with the same verified e-mail address', () => {
+  it('suggests to move an old account to a new one with the same verified address', () => {
     const elsewhere = user('user/other/~oidc:2', { email, emailVerified: true })
     expect(suggestMoves(users(tom, sso, elsewhere), '')).to.deep.equal([{ from: 'user//tom', to: 'user//~oidc:1' }])
   })
 
-  it('suggests no move if the e-mail address is unverified or ambiguous', () => {
+  it('suggests no move between accounts if the address is unverified or ambiguous', () => {
     expect(suggestMoves(users({ ...tom, emailVerified: false }, sso), '')).to.deep.equal([])
     const twin = user('user//~oidc:2', { email, emailVerified: true })
     expect(suggestMoves(users(tom, sso, twin), '')).to.deep.equal([])

@@ -9,7 +9,7 @@ const mask = fc.oneof(fc.constant(ALL), fc.nat(0xfffff))
 /** Whether a mask lets its owner control a desktop: MeshCentral lets view-only limit it. */
 const controls = (rights: number) => rights === ALL || ((rights & CONTROL) !== 0 && (rights & VIEW_ONLY) === 0)
 
-describe('rights of two merged accounts', () => {
+describe('merged rights of two accounts', () => {
   it('merged rights permit what either account had; full rights stay full', () => {
     expect(mergeDeviceRights(0x4, 0x40)).to.equal(0x44)
     expect(mergeDeviceRights(ALL, 0x8)).to.equal(ALL)
@@ -26,7 +26,7 @@ describe('rights of two merged accounts', () => {
     )
   })
 
-  it('merged rights are independent of the order; merging again changes nothing', () => {
+  it('merging rights in any order gives the same; merging again changes nothing', () => {
     fc.assert(
       fc.property(mask, mask, (first, second) => {
         const merged = mergeDeviceRights(first, second)
@@ -36,7 +36,7 @@ describe('rights of two merged accounts', () => {
     )
   })
 
-  it('merged server rights include neither lock nor limits of the old account', () => {
+  it('merged server rights include neither a lock nor limits of the old account', () => {
     expect(mergeSiteRights(0x22, undefined)).to.equal(0x2)
     expect(siteLimits(0x62)).to.equal(0x60)
     expect(mergeSiteRights(ALL, 0x40)).to.equal(ALL)

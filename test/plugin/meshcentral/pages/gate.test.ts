@@ -11,7 +11,7 @@ describe('address lists of MeshCentral', () => {
   const address = fc.tuple(octet, octet, octet, octet)
   const bitsOf = (octets: readonly number[]) => octets.map((octet) => octet.toString(2).padStart(8, '0')).join('')
 
-  it('a range in an address list contains exactly the addresses with its first bits', () => {
+  it('an address range contains exactly the addresses that begin with its bits', () => {
     fc.assert(
       fc.property(address, address, fc.integer({ min: 0, max: 32 }), (client, base, bits) => {
         const same = bitsOf(client).slice(0, bits) === bitsOf(base).slice(0, bits)
@@ -36,7 +36,7 @@ describe('address lists of MeshCentral', () => {
     expect(isListed('nonsense', ['0.0.0.0/0', '::/0'])).to.equal(false)
   })
 
-  it('admits all but blocked addresses, or only allowed ones if there is an allow list', () => {
+  it('admits all addresses except blocked ones, or only those of an allow list', () => {
     expect(admitsAddress({}, '10.0.0.1')).to.equal(true)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '10.0.0.1')).to.equal(false)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '11.0.0.1')).to.equal(true)
@@ -47,7 +47,7 @@ describe('address lists of MeshCentral', () => {
   })
 })
 
-describe('the login key of a domain', () => {
+describe('login key of a domain', () => {
   it('a domain with login keys requires one of them', () => {
     expect(loginKeyOf(domain(), 'any')).to.equal(undefined)
     const keyed = domain({ loginkey: ['one', 'two'] })

@@ -3,7 +3,7 @@ import type { Request } from 'express'
 import { LOGIN_ERRORS, MESSAGES } from '../../../../plugin/errors.ts'
 import { MESSAGE, messageOf, sendOn } from '../../../../plugin/meshcentral/pages/login-page.ts'
 
-describe('the redirect after a login', () => {
+describe('redirect after a login', () => {
   const answerTo = (path: string, isStrict: boolean) => {
     const sent: { status?: number; location?: string; body?: string } = {}
     const res = {
@@ -17,7 +17,7 @@ describe('the redirect after a login', () => {
     return sent
   }
 
-  it('a login ends by a redirect, or by a page if cookies are SameSite=Strict', () => {
+  it('a login ends with a redirect, or with a page if cookies are SameSite=Strict', () => {
     expect(answerTo('/a?b', false)).to.deep.equal({ status: 302, location: '/a?b' })
     expect(answerTo('/a?b', true)).to.include({ status: 200 })
   })
@@ -28,7 +28,7 @@ describe('the redirect after a login', () => {
   })
 
   // Shows: meshcentral 7, 8.
-  it('every failed login has a message of MeshCentral, also an unknown failure', () => {
+  it('every failed login has a MeshCentral message, even with an unknown code', () => {
     for (const [reason, message] of [
       ['account_unknown', 'cannotCreate'],
       ['account_limit', 'accountLimit'],
@@ -44,7 +44,7 @@ describe('the redirect after a login', () => {
   })
 
   // Shows: meshcentral 6.
-  it('MeshCentral has a message for each message that the plugin shows to users', () => {
+  it('each message that the plugin shows has its counterpart in MeshCentral', () => {
     for (const code of Object.keys(MESSAGES)) {
       expect(Object.values<number>(MESSAGE), code).to.include(messageOf({ reason: 'new', code }))
     }

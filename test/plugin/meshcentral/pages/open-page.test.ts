@@ -9,7 +9,7 @@ import {
 } from '../../../../plugin/meshcentral/pages/open-page.ts'
 import type { MeshRequest } from '../../../../plugin/meshcentral/server.ts'
 
-describe('an open page of MeshCentral when its session ends', () => {
+describe('open MeshCentral page whose session ends', () => {
   it('an open page gets the message signedOut over its control socket only', () => {
     const sentOver = (path: string) => {
       const sent: string[] = []
@@ -77,7 +77,7 @@ describe('an open page of MeshCentral when its session ends', () => {
     }
   }
 
-  it('an open page reloads when its session ends, instead of showing a lost server', () => {
+  it('an open page reloads if its session ends, instead of reporting a lost server', () => {
     const { page, server, signedOut, wait } = openPage()
     signedOut()
     expect(server.onStateChanged).to.equal(null)
@@ -112,7 +112,7 @@ describe('an open page of MeshCentral when its session ends', () => {
     expect(leftAfter.page.reloads).to.equal(0)
   })
 
-  it('an open page reloads if the user stayed despite leaving, as at a download', () => {
+  it('an open page whose session ended reloads if leaving it was only a download', () => {
     const { page, signedOut, wait } = openPage()
     page.leave()
     page.now += 6000

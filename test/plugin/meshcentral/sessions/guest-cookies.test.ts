@@ -14,8 +14,8 @@ const relay = (query: Work['query'] = { p: '2' }) => workAt('/meshrelay.ashx/.we
 const files = workAt('/devicefile.ashx')
 const opens = (cookie: object, where: Work | undefined, minutes = 60) => admitsGuest(cookie, where, minutes, NOW)
 
-describe("a guest's cookie", () => {
-  it('a cookie with any guest member is a guest cookie, but no invitation is one', () => {
+describe("guest's cookie", () => {
+  it("a cookie with any guest member is a guest's cookie, but an invitation is none", () => {
     for (const cookie of [GUEST, { nid: 'node//1' }, { pid: 'public' }, { r: 8 }]) {
       expect(isGuestCookie(cookie)).to.equal(true)
     }
@@ -53,7 +53,7 @@ describe("a guest's cookie", () => {
   })
 
   // Shows: plugin 10.17.
-  it("a guest's cookie opens only tunnels to what is shared, and none to a port", () => {
+  it("a guest's cookie opens only tunnels to shared features, and none to a port", () => {
     for (const [p, protocol, isOpen] of [
       [1, '1', true],
       [1, '9', true],
@@ -83,7 +83,7 @@ describe("a guest's cookie", () => {
   })
 
   // Shows: plugin 10.17.
-  it("outside of a known request, a guest's cookie opens only its own web relay", () => {
+  it("a guest's cookie opens only its own web relay if the request is unknown", () => {
     for (const p of [8, 16]) {
       expect([32, 60].map((minutes) => opens({ ...GUEST, p }, undefined, minutes))).to.deep.equal([true, false])
     }

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { KeyIndex } from '../../../../plugin/meshcentral/sessions/key-index.ts'
 import { propertyRuns } from '../../../support/property-runs.ts'
 
-describe('an index by keys', () => {
+describe('index of sessions by keys', () => {
   // Shows: plugin 9.10.
-  it('an index finds the same as a full search after random additions and removals', () => {
+  it('the key index finds the same sessions as a full search after random changes', () => {
     const keys = fc.uniqueArray(fc.constantFrom<string>('a', 'b', 'c', 'd', '__proto__'), { maxLength: 4 })
     const steps = fc.array(fc.record({ add: fc.boolean(), position: fc.nat(9) }), { maxLength: 40 })
     fc.assert(

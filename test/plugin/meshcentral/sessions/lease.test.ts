@@ -4,7 +4,7 @@ import { leaseInDatabase } from '../../../../plugin/meshcentral/sessions/lease.t
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf } from '../stand-in.ts'
 
-describe('the lease of a session among servers of one database', () => {
+describe('lease of a session among servers of one database', () => {
   let clock: FakeClock
   let rows: Map<string, Members>
   beforeEach(() => {
@@ -30,7 +30,7 @@ describe('the lease of a session among servers of one database', () => {
   }
   const take = (lease = server(), id = 'session') => outcomeOf(lease(id))
 
-  it('one server holds the lease of a session until it releases it', async () => {
+  it('only one server has the lease of a session until it releases the lease', async () => {
     const release = await take()
     expect(await take()).to.equal(null)
     expect(await take(server(), 'another')).to.be.a('function')
@@ -39,7 +39,7 @@ describe('the lease of a session among servers of one database', () => {
     expect(await take()).to.be.a('function')
   })
 
-  it('of several simultaneous servers, at most one gets the lease, however slow', async () => {
+  it('at most one of several simultaneous servers gets the lease, however slow', async () => {
     for (const delays of [
       [0, 0, 0],
       [0, 100, 200],
@@ -68,7 +68,7 @@ describe('the lease of a session among servers of one database', () => {
     expect(await take()).to.equal(null)
   })
 
-  it('the lease is free if it was written by a clock that was far ahead', async () => {
+  it('a lease from a clock that was far ahead does not block other servers', async () => {
     await take()
     clock.set(clock.now() - 3_600_000)
     expect(await take()).to.be.a('function')

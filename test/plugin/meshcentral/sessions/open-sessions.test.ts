@@ -114,7 +114,7 @@ describe('open sessions', () => {
       expect(dueSessions(0)).to.deep.equal(['a', 'b'])
     })
 
-    it('sessions are due in order of their last check, even if a run stops early', async () => {
+    it('sessions are checked in order of their last check, even if a run stops early', async () => {
       for (const handle of ['a', 'b', 'c']) open.note(session(handle), new Socket())
       for (const { signIn } of open.inUse('', 0)) if (signIn.handle === 'b') break
       await clock.advance(1)
@@ -175,7 +175,7 @@ describe('open sessions', () => {
     expect(open.find(keysOfFilter({ ...ended, sid: 'sid of 7' }))).to.deep.equal([])
   })
 
-  it('over the limit, the longest idle sessions without a socket are forgotten', () => {
+  it('over the limit, sessions without a socket that are idle longest are forgotten', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     open.note(session('a'), new Socket())
     for (const handle of ['b', 'c', 'b', 'd']) open.note(session(handle))
@@ -183,7 +183,7 @@ describe('open sessions', () => {
     expect(found.map(({ signIn }) => signIn.handle)).to.deep.equal(['a', 'd'])
   })
 
-  it('a new session displaces older ones without sockets down to the limit', () => {
+  it('a new session displaces older sessions without sockets down to the limit', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     const sockets = Array.from({ length: 4 }, () => new Socket())
     for (const [index, socket] of sockets.entries()) open.note(session(`${index}`), socket)

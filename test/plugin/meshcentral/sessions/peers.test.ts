@@ -8,7 +8,7 @@ import { until } from '../../../support/until.ts'
 import { databaseOf } from '../stand-in.ts'
 import { Socket, session, sessionsOfServers, USER } from './one-server.ts'
 
-describe('peers of MeshCentral', () => {
+describe('sessions at peer servers of MeshCentral', () => {
   const setUpOne = sessionsOfServers()
   /** Opens a server on this database. `read` waits until it has read the database again and closed what has ended. */
   const setUp = async (db: MeshDatabase) => {
@@ -24,7 +24,7 @@ describe('peers of MeshCentral', () => {
   }
   const everythingOf = { domainKey: '', issuer: 'https://idp', subject: '1', sid: null }
 
-  it('a session ended at a peer closes its own sockets, but none of later sessions', async () => {
+  it("a session that ended at a peer closes its own sockets, but not a later session's", async () => {
     const db = databaseOf()
     const [first, second] = [await setUp(db), await setUp(db)]
     const all = Array.from({ length: 5 }, () => new Socket())
@@ -56,7 +56,7 @@ describe('peers of MeshCentral', () => {
     expect(second.revocations.latest([keyOfSealed(USER)])).to.equal(second.clock.now() + 5_000)
   })
 
-  it('a session ended at a peer also ends if only a web relay has it', async () => {
+  it('a session that ended at a peer also ends here if only a web relay has it', async () => {
     const db = databaseOf()
     const [first, second] = [await setUp(db), await setUp(db)]
     for (const { user, x, signIn } of [session('before', 1_000), session('after', 15_001)]) {
@@ -107,7 +107,7 @@ describe('peers of MeshCentral', () => {
     while (second.revocations.latest(['a']) !== 900) await second.clock.advance(30_000)
   })
 
-  it('a session that ends counts as ended 5 s later, because clocks of peers differ', async () => {
+  it('with peers, a session counts as ended until 5 s later, because clocks differ', async () => {
     const server = await setUp(databaseOf())
     expect((await setUpOne()).revocations.isShared).to.equal(false)
     await server.sessions.endMatching({} as Request, everythingOf)

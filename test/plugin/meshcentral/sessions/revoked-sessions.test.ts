@@ -28,7 +28,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     expect(restarted.latest(['a'])).to.equal(900)
   })
 
-  it('all sealed cookies are refused until the database has returned the revocations', async () => {
+  it('all sealed cookies are refused until the revocations are read from the database', async () => {
     const revocations = open(databaseOf())
     expect(revocations.latest(['a'])).to.equal(Number.POSITIVE_INFINITY)
     expect(await revocations.endedAt(['a'])).to.equal(undefined)
@@ -43,7 +43,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     await written
   })
 
-  it('expired revocations are deleted only after half a day of a steady clock', async () => {
+  it('expired revocations are deleted only after the clock was steady for half a day', async () => {
     const rows = new Map<string, Members>()
     const clock = new FakeClock(1_000)
     const revocations = open(databaseOf(rows), clock)
@@ -57,7 +57,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('over the limit, expired revocations are forgotten first, then the oldest', async () => {
+  it('a full list of revocations forgets expired revocations first, then the oldest', async () => {
     const MOST = 50_000
     const rows = new Map<string, Members>()
     const _id = (name: string | number) => `meshcompanion/ended/${name}`
@@ -79,7 +79,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     expect(revocations.latest(['whatever'])).to.be.within(0, 2)
   })
 
-  it('an unwritten revocation still applies; an unreadable database is reported', async () => {
+  it('an unwritten revocation still applies; an unreadable database is logged', async () => {
     const broken = {
       ...databaseOf(),
       GetAllType: (_type: string, done: (error: unknown, rows: null) => void) => done('no', null),

@@ -15,7 +15,7 @@ const OTHER = 'user//~oidc:2'
 /** A guest who may use the desktop and the files of a device. */
 const GUEST = { userid: USER, domainid: '', nid: 'node//1', pid: 'public', gn: 'Guest', cf: 0, r: 8, p: 6 }
 
-describe('a cookie that MeshCentral seals', () => {
+describe('cookie that MeshCentral seals', () => {
   const opened: { close(): void }[] = []
   /** Issuers that the domain no longer has. */
   const replaced = new Set<string>()
@@ -80,7 +80,7 @@ describe('a cookie that MeshCentral seals', () => {
     }
   })
 
-  it('a sealed cookie ends when the IdP ends its session, even one without open pages', async () => {
+  it('a sealed cookie ends when the IdP ends its session, even if no page is open', async () => {
     const idp = { domainKey: '', issuer: 'https://idp' }
     for (const [filter, expected] of [
       [{ ...idp, subject: null, sid: 'sid of a' }, [false, true]],
@@ -111,7 +111,7 @@ describe('a cookie that MeshCentral seals', () => {
     for (const secret of ['the handle', 'sid of']) expect(sealed).not.to.include(secret)
   })
 
-  it('a sealed cookie does not open after its domain has another issuer', async () => {
+  it('a sealed cookie does not open after the issuer of its domain was replaced', async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ session: session('a') }), { userid: USER })
     expect(opens(all, sealed)).to.equal(true)
@@ -120,7 +120,7 @@ describe('a cookie that MeshCentral seals', () => {
   })
 
   for (const call of ['Get', 'GetAllTypeNodeFiltered']) {
-    it(`a cookie belongs to its socket's session, also after ${call}`, async () => {
+    it(`a cookie belongs to the session of its socket, also after the database's ${call}`, async () => {
       const answers: (() => void)[] = []
       // Answers as a pool of connections does: in the async context of any other request.
       const ask = (_filter: unknown, done: () => void) => void answers.push(done)
@@ -210,7 +210,7 @@ describe('a cookie that MeshCentral seals', () => {
     expect(opens(all, sealed)).to.equal(false)
   })
 
-  it('a revocation does not end a cookie sealed without a session of the plugin', async () => {
+  it('a revocation does not end cookies sealed without a session of the plugin', async () => {
     const all = await setUp()
     const tokens = sealedFor(all, work(), { userid: USER })
     const someoneElse = sealedFor(all, work({ session: session('a', 1_000, OTHER) }), { userid: USER })
@@ -229,7 +229,7 @@ describe('a cookie that MeshCentral seals', () => {
     expect(opens(all, unknown)).to.equal(true)
   })
 
-  describe('a sealed cookie for the tunnel of a web relay', () => {
+  describe('sealed cookie for the tunnel of a web relay', () => {
     /** Seals as MeshCentral does on the separate port or host name of web relays. */
     const tunnelOf = ({ seal }: SetUp) => seal({ userid: USER, domainid: '', nodeid: 'node//1', tcpport: 80 }) ?? ''
     /** Opens a relay from a page of the session. */
@@ -241,7 +241,7 @@ describe('a cookie that MeshCentral seals', () => {
       unseal(JSON.stringify({ userid: USER, nid: 'node//1', pid: 'public', r: 8, p: 8, port: 80 }), 'the key', 32) !==
       null
 
-    it("a tunnel's cookie ends with the session that opened its relay, and no other", async () => {
+    it("a tunnel's cookie ends with the session that opened its web relay, and no other", async () => {
       const all = await setUp()
       all.open.note(session('b'))
       relay(all, session('a'))
@@ -282,7 +282,7 @@ describe('a cookie that MeshCentral seals', () => {
       }
     })
 
-    it("a revocation before a session began does not end the session's tunnel cookie", async () => {
+    it("a revocation from before a session does not end that session's tunnel cookie", async () => {
       const all = await setUp()
       const later = session('b', 20_000)
       await all.revoke(...keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'sid of b' }))
@@ -317,7 +317,7 @@ describe('a cookie that MeshCentral seals', () => {
     })
   })
 
-  it('a cookie of an unknown session ends if the user was signed out after sealing it', async () => {
+  it('a cookie of an unknown session ends if the user was signed out after its sealing', async () => {
     const all = await setUp()
     const earlier = all.seal({ userid: USER }) ?? ''
     await all.revoke(keyOfSealed(USER))

@@ -65,7 +65,7 @@ describe('tokens of sessions in the database of MeshCentral', () => {
     expect(await open(databaseOf(new Map([[movedId, row]]))).read('handle-2')).to.deep.equal(NOTHING)
   })
 
-  it("a session's tokens are compressed, and read in the older format too", async () => {
+  it("a session's tokens are compressed, and are also read in the older format", async () => {
     const rows = new Map<string, Members>()
     const long = { ...signIn(), idToken: JSON.stringify(Array.from({ length: 99 }, (_, n) => `group ${n}`)) }
     const secrets = open(databaseOf(rows))
@@ -79,7 +79,7 @@ describe('tokens of sessions in the database of MeshCentral', () => {
     expect(await secrets.read('handle-1')).to.deep.equal(expected)
   })
 
-  it("a session's tokens are deleted with it, and with all sessions of a user", async () => {
+  it("a session's tokens are deleted with it, and with all sessions of the user", async () => {
     const rows = new Map<string, Members>()
     const secrets = open(databaseOf(rows))
     await settled()
@@ -93,7 +93,7 @@ describe('tokens of sessions in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('expired tokens are deleted only after half a day of a steady clock', async () => {
+  it('expired tokens are deleted only after the clock was steady for half a day', async () => {
     const rows = new Map<string, Members>()
     const earlier = open(databaseOf(rows))
     earlier.keep(signIn(), 'handle-1', LATER)
@@ -109,7 +109,7 @@ describe('tokens of sessions in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('a login over the limit of tokens displaces the oldest, also after a restart', async () => {
+  it('over the limit, a login displaces the oldest stored tokens, also after a restart', async () => {
     const rows = new Map<string, Members>()
     const store = open(databaseOf(rows), { most: 3 })
     await settled()
@@ -124,7 +124,7 @@ describe('tokens of sessions in the database of MeshCentral', () => {
     expect(failures).to.deep.equal([])
   })
 
-  it('a failed database write of tokens is reported', async () => {
+  it('a failed write or read of tokens in the database is reported', async () => {
     const rows = new Map<string, Members>()
     const broken = open({
       ...databaseOf(rows),
@@ -138,7 +138,7 @@ describe('tokens of sessions in the database of MeshCentral', () => {
     expect(error).to.equal('The database could not read the tokens of a session.')
   })
 
-  it('tokens are replaced only while their session lasts', async () => {
+  it("a session's tokens are replaced only while the session lasts", async () => {
     const rows = new Map<string, Members>()
     const secrets = open(databaseOf(rows))
     await settled()

@@ -21,10 +21,10 @@ const response = { append: () => undefined } as unknown as Response
 const requestWith = (members: object) =>
   ({ session: members, headers: {}, clientIp: '127.0.0.1' }) as unknown as BothRequest
 
-describe('a session of MeshCentral', () => {
+describe('session of MeshCentral', () => {
   const setUp = sessionsOfServers()
 
-  describe('a revocation that the database does not answer', () => {
+  describe('revocation that the database does not answer', () => {
     const ways: Readonly<
       Record<string, (server: Awaited<ReturnType<typeof setUp>>, req: BothRequest) => Promise<unknown>>
     > = {
@@ -34,7 +34,7 @@ describe('a session of MeshCentral', () => {
       'the session ended at the IdP': ({ sessions }) => sessions.endOne(SESSION),
     }
     for (const [condition, end] of Object.entries(ways)) {
-      it(`closes pages before the revocation is stored if ${condition}`, async () => {
+      it(`closes open pages before the revocation is stored if ${condition}`, async () => {
         const waiting: ((error?: unknown) => void)[] = []
         const db: MeshDatabase = { ...databaseOf(), Set: (_record, done) => void (done && waiting.push(done)) }
         const all = await setUp({ db })
@@ -83,7 +83,7 @@ describe('a session of MeshCentral', () => {
   })
 
   // Shows: meshcentral 12.
-  it('an earlier login that finishes later does not replace the session', async () => {
+  it('a login that began earlier but finishes later does not replace the session', async () => {
     const { web, sessions, clock } = await setUp()
     web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
     const browser = requestWith({})
@@ -113,7 +113,7 @@ describe('a session of MeshCentral', () => {
     expect(counting()).to.deep.equal([false, false])
   })
 
-  it("reads MeshCentral's ended sessions once if many end together", async () => {
+  it("reads MeshCentral's ended sessions once even if many end together", async () => {
     const { web, open, sessions, clock } = await setUp({ now: 100_000_000 })
     let readings = 0
     const destroyed = new Proxy<Record<string, number>>(
@@ -138,7 +138,7 @@ describe('a session of MeshCentral', () => {
     expect(destroyed).to.have.all.keys('user//~oidc:0/of late', ...all.map(({ x }) => `${USER}/${x}`))
   })
 
-  it('MeshCentral ends a session even if only a web relay has it', async () => {
+  it("MeshCentral's own list ends a session even if only a web relay has it", async () => {
     const { web, open, sessions } = await setUp()
     for (const { signIn, x } of [session('a'), session('b')]) {
       open.relays.opened(USER, { kind: 'session', keys: keysOfOpen(signIn), startedAt: signIn.startedAt }, x)
@@ -160,7 +160,7 @@ describe('a session of MeshCentral', () => {
     expect((await secrets.read('a')).idToken).to.equal(null)
   })
 
-  it("finds all sessions that match the IdP's filter with tokens, and can end just one", async () => {
+  it("finds all sessions that match the IdP's filter, with tokens, and can end one", async () => {
     const { open, secrets, sessions } = await setUp()
     for (const handle of ['a', 'b', 'c']) {
       const openSession = session(handle)
@@ -177,7 +177,7 @@ describe('a session of MeshCentral', () => {
     expect((await matching({ subject: '1', sid: null })).map(({ id }) => id)).to.deep.equal(rest.map(({ id }) => id))
   })
 
-  it('a session ends and its pages close when newer tokens displace its tokens', async () => {
+  it('a session ends and its pages close if newer tokens displace its stored tokens', async () => {
     const { web, open, sessions, revocations } = await setUp({ most: 1 })
     web.users[USER] = { _id: USER, name: 'one', domain: '' } as MeshUser
     const tokens = { access: 'an access token', accessExpiresAt: null, refresh: null }

@@ -5,7 +5,7 @@ import { FakeClock } from '../../../support/fake-clock.ts'
 const HOUR_MS = 60 * 60_000
 const MONTH_MS = 30 * 24 * HOUR_MS
 
-describe('the cleanup after sessions', () => {
+describe('cleanup of expired records', () => {
   let clock: FakeClock
   let cleaned: number
   let stop: () => void

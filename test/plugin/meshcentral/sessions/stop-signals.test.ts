@@ -14,9 +14,9 @@ function signalled() {
   return { target, killed, emitter }
 }
 
-describe('a stop signal of MeshCentral', () => {
+describe('stop signal to a MeshCentral process', () => {
   // Shows: plugin 9.14.
-  it('a stop signal ends the process after pending renewals are written', async () => {
+  it('a stop signal ends the process after pending token renewals are written', async () => {
     const { target, killed, emitter } = signalled()
     const { promise, resolve } = deferred()
     finishBeforeStop(() => promise, target)
@@ -30,7 +30,7 @@ describe('a stop signal of MeshCentral', () => {
   })
 
   // Shows: plugin 9.14.
-  it('a stop signal reaches an earlier listener once, after renewals are written', async () => {
+  it("MeshCentral's own handler gets a stop signal once, after renewals are written", async () => {
     const { target, killed, emitter } = signalled()
     const calls: string[] = []
     emitter.on('SIGINT', () => calls.push('MeshCentral'))
@@ -40,7 +40,7 @@ describe('a stop signal of MeshCentral', () => {
     expect({ calls, killed }).to.deep.equal({ calls: ['finished', 'MeshCentral'], killed: [] })
   })
 
-  it('a second stop signal or a failure ends the process at once', async () => {
+  it('a second stop signal or a failed write ends the process at once', async () => {
     const { target, killed, emitter } = signalled()
     finishBeforeStop(() => new Promise(() => undefined), target)
     emitter.emit('SIGTERM')
@@ -53,7 +53,7 @@ describe('a stop signal of MeshCentral', () => {
     expect(secondProcess.killed).to.have.length(1)
   })
 
-  it('a stop signal reaches only the earlier listener if the plugin is off', () => {
+  it("only MeshCentral's own handler gets a stop signal after the plugin is turned off", () => {
     const { target, emitter } = signalled()
     const calls: string[] = []
     emitter.on('SIGINT', () => calls.push('MeshCentral'))

@@ -7,7 +7,7 @@ const never = () => false
 const always = () => true
 
 describe('owners of web relays', () => {
-  it('a web relay of a user who opened none has no owner', () => {
+  it('a user who opened no web relay has no sessions that own one', () => {
     const relays = new WebRelays()
     expect(relays.ownerOf(USER, never)).to.equal(undefined)
     relays.opened('user//~oidc:2', owner('a'), 'x')
@@ -17,7 +17,7 @@ describe('owners of web relays', () => {
     expect(relays.ownerOf(USER, never)).to.equal(undefined)
   })
 
-  it("the owner of a user's web relays has the keys of all sessions that opened one", () => {
+  it('all sessions that opened a web relay of the user own it together', () => {
     const relays = new WebRelays()
     relays.opened(USER, { kind: 'session', keys: ['a', 'both'], startedAt: 2 }, 'x of a')
     relays.opened(USER, { kind: 'session', keys: ['b', 'both'], startedAt: 3 }, 'x of b')
@@ -29,14 +29,14 @@ describe('owners of web relays', () => {
   })
 
   // Shows: plugin 6.11.
-  it('a web relay expires with the first of the login tokens that opened one', () => {
+  it('a web relay expires with the first of the login tokens that opened it', () => {
     const relays = new WebRelays()
     relays.opened(USER, owner('a'), 'x of a')
     for (const until of [8, 7]) relays.opened(USER, { ...owner('b'), until }, `x of ${until}`)
     expect(relays.ownerOf(USER, never)).to.include({ until: 7 })
   })
 
-  it('web relays belong to the open sessions, else to the ended ones', () => {
+  it('web relays belong to those sessions that are open, or to all if all have ended', () => {
     const relays = new WebRelays()
     relays.opened(USER, owner('a'), 'x of a')
     relays.opened(USER, owner('b'), 'x of b')
@@ -48,7 +48,7 @@ describe('owners of web relays', () => {
     expect(relays.ownerOf(USER, always)).to.equal(undefined)
   })
 
-  it('the last 20 sessions of a user that opened a web relay are remembered', () => {
+  it('only the last 20 sessions of a user that opened a web relay are remembered', () => {
     const relays = new WebRelays()
     for (let index = 0; index < 21; index += 1) relays.opened(USER, owner(`key ${index}`), `x ${index}`)
     const now = relays.ownerOf(USER, never)
@@ -59,7 +59,7 @@ describe('owners of web relays', () => {
     expect(relays.ownerOf(USER, always)).to.equal(undefined)
   })
 
-  it('the users who last opened a web relay are remembered', () => {
+  it('over the limit, the users who opened a web relay last are remembered', () => {
     const relays = new WebRelays(2)
     for (const user of ['one', 'two', 'one', 'three']) relays.opened(user, owner(user), 'x')
     expect(relays.sessionsWhere(always).map(({ user }) => user)).to.deep.equal(['one', 'three'])

@@ -17,7 +17,7 @@ const domainWith = (warnings: readonly Warning[]): DomainReading => ({
 
 describe('configuration warnings in MeshCentral', () => {
   // Shows: plugin 9.40.
-  it("MeshCentral's warnings list server and domain findings with path and remedy", () => {
+  it('MeshCentral shows mistakes of server and domains with their path and remedy', () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, { ...NOTHING, warnings: [warningAt('settings.x')] }, [domainWith([warningAt('b')])])
     expect(log).to.deep.equal([
@@ -27,7 +27,7 @@ describe('configuration warnings in MeshCentral', () => {
     ])
   })
 
-  it("MeshCentral's warnings list twenty findings, and count the rest", () => {
+  it('MeshCentral shows twenty configuration warnings, and the number of the rest', () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, NOTHING, [domainWith(Array.from({ length: 30 }, (_, index) => warningAt(`m${index}`)))])
     expect(log).to.have.length(21)
@@ -35,7 +35,7 @@ describe('configuration warnings in MeshCentral', () => {
   })
 
   // Shows: plugin 9.40.
-  it("MeshCentral's warnings have escaped markup, because its page does not escape", () => {
+  it("configuration warnings are escaped, because MeshCentral's page does not escape", () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, NOTHING, [domainWith([warningAt('<img src=x>&')])])
     expect(log[1]).to.equal('warning: Single sign-on: &#60;img src=x&#62;&#38; is ignored. Move it.')
@@ -48,7 +48,7 @@ describe('configuration warnings in MeshCentral', () => {
     expect(log.join('\n')).to.match(/^warning: Single sign-on: domains\[""\]\.authStrategies\.oicd .* Write "oidc"/m)
   })
 
-  it('logs each warning with its code in the authentication log', () => {
+  it('logs each configuration warning with its code in the authentication log', () => {
     const { server, log } = standIn()
     logServerReading(server, { ...NOTHING, warnings: [warningAt('settings.x')] })
     expect(log).to.deep.equal([

@@ -17,7 +17,7 @@ describe("MeshCentral's key for cookies", () => {
     return { server, key }
   }
 
-  it('the cookie key is known before MeshCentral itself has read it', async () => {
+  it('reads the cookie key from the database before MeshCentral itself has read it', async () => {
     const stored = Buffer.alloc(80, 's')
     const rows = rowsWith(stored.toString('hex'))
     const { server, key } = await setUp(databaseOf(rows))
@@ -40,7 +40,7 @@ describe("MeshCentral's key for cookies", () => {
     expect(rows.size).to.equal(0)
   })
 
-  it("neither reads nor creates a cookie key if the database's answer is unknown", async () => {
+  it("neither uses nor creates a cookie key if the database's answer has an odd form", async () => {
     const stored = { _id: ID, key: Buffer.alloc(80, 's').toString('hex') }
     for (const answer of [stored, [{ doc: stored }], null]) {
       const rows = rowsWith()
@@ -56,7 +56,7 @@ describe("MeshCentral's key for cookies", () => {
     expect(key.hasUnknownForm()).to.equal(false)
   })
 
-  it('the cookie key is unknown while the database fails', async () => {
+  it('the plugin has no cookie key as long as the database fails', async () => {
     const failing: MeshDatabase = { ...databaseOf(), Get: (_id, done) => done(new Error('away')) }
     expect((await setUp(failing)).key.get()).to.equal(undefined)
   })

@@ -5,7 +5,7 @@ import {
   readPluginSettings,
 } from '../../../../plugin/meshcentral/start/plugin-settings.ts'
 
-describe('the setting sessionCheckMinutes', () => {
+describe('setting sessionCheckMinutes', () => {
   it('sessionCheckMinutes is five minutes by default', () => {
     for (const nothing of [undefined, null]) expect(readCheckMinutes(nothing)).to.deep.equal({ minutes: 5 })
   })
@@ -15,7 +15,7 @@ describe('the setting sessionCheckMinutes', () => {
   })
 
   for (const wrong of ['5', '', true, false, -1, 0.001, 1_441, Number.NaN, Number.POSITIVE_INFINITY, [5], {}]) {
-    it(`invalid sessionCheckMinutes ${JSON.stringify(wrong)} means five, and is reported`, () => {
+    it(`reports sessionCheckMinutes ${JSON.stringify(wrong)} as invalid, and uses five`, () => {
       const { minutes, problem } = readCheckMinutes(wrong)
       expect(minutes).to.equal(5)
       expect(problem).to.match(/sessionCheckMinutes must be 0 \(off\) or a number of minutes from 0\.01 to 1440/)
@@ -38,13 +38,13 @@ describe('the setting sessionCheckMinutes', () => {
   }
 })
 
-describe('the setting loginTokenDays', () => {
+describe('setting loginTokenDays', () => {
   it('loginTokenDays is unlimited by default, else a hundredth of a day to ten years', () => {
     for (const nothing of [undefined, null]) expect(readLoginTokenDays(nothing)).to.deep.equal({ days: null })
     for (const days of [0.01, 1, 30, 3_650]) expect(readLoginTokenDays(days)).to.deep.equal({ days })
   })
 
-  it('invalid loginTokenDays mean the minimum, because a limit was wanted', () => {
+  it('invalid loginTokenDays apply the shortest limit, because a limit was wanted', () => {
     for (const wrong of ['30', '', true, false, 0, -1, 0.001, 3_651, Number.NaN, [30], {}]) {
       const { days, problem } = readLoginTokenDays(wrong)
       expect(days).to.equal(0.01)

@@ -4,7 +4,7 @@ import { pluginConfig, showButton, takeOver } from '../../../../plugin/meshcentr
 
 const domain = (members: Partial<MeshDomain> = {}): MeshDomain => ({ id: '', url: '/', ...members })
 
-describe('the take-over of oidc strategies from MeshCentral', () => {
+describe('oidc strategies taken over from MeshCentral', () => {
   const oidc = { clientid: 'mesh', newaccountsrights: ['fulladministrator'] }
   const domains = () => ({
     '': domain({ authstrategies: { oidc, saml: {} } }),
@@ -13,7 +13,7 @@ describe('the take-over of oidc strategies from MeshCentral', () => {
     own: domain({ id: 'own', dns: 'own.example.test', title: 'Own', authstrategies: { oidc } }),
   })
 
-  it("takes only the oidc strategy from MeshCentral's configuration", () => {
+  it("takes only the oidc strategy out of MeshCentral's configuration", () => {
     const all = domains()
     expect([...takeOver(all).keys()]).to.deep.equal(['', 'own'])
     expect(all[''].authstrategies).to.deep.equal({ saml: {} })
@@ -37,14 +37,14 @@ describe('the take-over of oidc strategies from MeshCentral', () => {
     expect(all.sub.authstrategies).to.deep.equal({ saml: { entityid: 'mesh' } })
   })
 
-  it('MeshCentral finds no strategies if oidc was the only one', () => {
+  it('MeshCentral finds no strategies in its configuration if oidc was the only one', () => {
     const all = domains()
     takeOver(all)
     expect(all.own).not.to.have.property('authstrategies')
     expect(all.files.authstrategies).to.deep.equal({ oidc })
   })
 
-  it("the plugin's configuration has the server's address, but not its other settings", () => {
+  it("the plugin's configuration has the server's address, but no other server setting", () => {
     const config = pluginConfig(takeOver(domains()), { hostName: 'mesh.example.test', port: 8443 })
     expect(config).to.deep.equal({
       settings: { cert: 'mesh.example.test', port: 8443 },
@@ -55,7 +55,7 @@ describe('the take-over of oidc strategies from MeshCentral', () => {
     })
   })
 
-  it("MeshCentral's pages find the button settings under lower-case names", () => {
+  it("MeshCentral's pages find the login button's settings under lower-case names", () => {
     const all = domains()
     const button = { buttonText: 'Corp', buttonIconUrl: '/corp.png', buttonIconUrl2x: '/2.png' }
     for (const strategy of takeOver(all).values()) showButton(strategy, null, false, button)
@@ -69,7 +69,7 @@ describe('the take-over of oidc strategies from MeshCentral', () => {
     })
   })
 
-  it("MeshCentral's pages find the preset and group sync, but no secret", () => {
+  it("MeshCentral's pages find the preset and group sync settings, but no secret", () => {
     const all = domains()
     for (const strategy of takeOver(all).values()) showButton(strategy, 'azure', true)
     expect(all[''].authstrategies).to.deep.equal({

@@ -20,7 +20,7 @@ const TRANSACTION: Omit<Transaction, 'startedAt'> = {
   returnPath: null,
 }
 
-describe('a redeemed login', () => {
+describe('login redeemed at the IdP', () => {
   const open: (Provider | Idp)[] = []
   let now: number
   let nowS: number
@@ -95,14 +95,14 @@ describe('a redeemed login', () => {
     expect(tokens?.accessExpiresAt).to.be.within(now + 3_500_000, now + 3_600_000)
   })
 
-  it('a redeemed login has no sid if it is no string, and no time if there is none', async () => {
+  it("a login's sid is null if the IdP sends none, and so is the authentication time", async () => {
     for (const sid of [undefined, 5, ['session-1'], null]) {
       const { redeem } = await answerWith({}, { sid, auth_time: undefined })
       expect(await redeem(), String(sid)).to.include({ sid: null, authenticatedAt: null })
     }
   })
 
-  it('keeps tokens only if the IdP can renew, introspect or revoke them', async () => {
+  it('a login keeps its tokens only if the IdP can renew, introspect or revoke them', async () => {
     const each = ['refresh_token', 'introspection_endpoint', 'revocation_endpoint']
     for (const only of [...each, 'none']) {
       const { redeem } = await answerWith({}, {}, (members) => {
@@ -113,7 +113,7 @@ describe('a redeemed login', () => {
     }
   })
 
-  it('without scope and expires_in, tokens have the requested scopes and no expiry', async () => {
+  it('tokens without scope and expires_in have the requested scopes and no expiry', async () => {
     for (const [scope, grantedScopes, offline] of [
       [undefined, null, false],
       ['openid offline_access', ['openid', 'offline_access'], true],
@@ -125,12 +125,12 @@ describe('a redeemed login', () => {
     }
   })
 
-  it('refuses a login without an ID token', async () => {
+  it('refuses a login if the token endpoint sends no ID token', async () => {
     const { redeem } = await answerWith({}, {}, (members) => ({ ...members, id_token: undefined }))
     expect(await refusal(redeem())).to.include({ code: 'token_request_failed' })
   })
 
-  it('requests no key set if the ID token is signed with the client secret', async () => {
+  it('requests no key set if ID tokens are signed with the client secret', async () => {
     const { idp, redeem } = await answerWith({ id_token_signed_response_alg: 'HS256' })
     // The fixture IdP signs as the client is registered, unless told otherwise.
     idp.forgeTokens()
@@ -138,7 +138,7 @@ describe('a redeemed login', () => {
     expect(idp.requests('jwks')).to.equal(0)
   })
 
-  it('keeps only the ID token of a login without a code', async () => {
+  it('a login without a code keeps only its ID token', async () => {
     const { answer, redeem } = await answerWith(FRONT, { auth_time: nowS, email: undefined, at_hash: 'of nothing' })
     expect(await redeem()).to.include({
       idToken: answer.get('id_token'),

@@ -14,11 +14,11 @@ function sentHalves(header: string): readonly [string, string] {
 /** Decodes as RFC 6749, section 2.3.1, requires: as a form. */
 const decodeForm = (sent: string) => new URLSearchParams(`value=${sent}`).get('value')
 
-describe('Basic credentials', () => {
+describe('client id and secret as Basic credentials', () => {
   const texts = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
 
   // Shows: plugin 4.2.
-  it('Basic credentials decode to the same values as a form and as percent-encoding', () => {
+  it('Basic credentials give the same values if read as a form or as percent-encoding', () => {
     fc.assert(
       fc.property(texts, texts, (id, secret) => {
         const [sentId, sentSecret] = sentHalves(basicCredentials(id, secret))

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { SecretFileContent } from '../../../../plugin/config/credentials/client-secret-file.ts'
 import { ClientSecret } from '../../../../plugin/provider/authentication/client-secret.ts'
 
-describe('the client secret of a file', () => {
+describe('client secret in a file', () => {
   const setUp = () => {
     const state = { now: 1_000_000, content: { kind: 'secret', secret: 'old' } as SecretFileContent, reads: 0 }
     const events: string[] = []
@@ -19,7 +19,7 @@ describe('the client secret of a file', () => {
   const holding = (secret: string): SecretFileContent => ({ kind: 'secret', secret })
 
   // Shows: plugin 4.3.
-  it('reads the secret file once a second at most, unless the clock was set back', () => {
+  it('reads the secret file at most once a second, unless the clock was set back', () => {
     const { state, secret } = setUp()
     const readsAfter = (ms: number) => {
       state.now += ms
@@ -29,7 +29,7 @@ describe('the client secret of a file', () => {
     expect([0, 0, 999, 1, 500, -5_000, 10].map(readsAfter)).to.deep.equal([1, 1, 1, 2, 2, 3, 3])
   })
 
-  it('logs a changed secret, and logs an unusable file once until it is usable again', () => {
+  it('logs a changed secret file, and logs an unusable one once until it is usable', () => {
     const { state, events, secret } = setUp()
     const broken: SecretFileContent = { kind: 'unusable', reason: 'names an empty file', remedy: '' }
     for (const content of [holding('old'), broken, broken, holding('old'), broken, holding('new'), holding('new')]) {
@@ -41,7 +41,7 @@ describe('the client secret of a file', () => {
     expect(secret.current).to.equal('new')
   })
 
-  it('repeats a failed request once if the secret has changed, and not otherwise', async () => {
+  it('repeats a refused request once if the secret file has changed, otherwise not', async () => {
     const { state, secret } = setUp()
     const usedSecrets: string[] = []
     const fail = async () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import * as oidc from 'openid-client'
 import { createDpopKey } from '../../../../plugin/provider/authentication/dpop.ts'
 
-describe('the DPoP key', () => {
+describe('DPoP key', () => {
   const config = new oidc.Configuration({ issuer: 'https://idp.example' }, 'mesh')
   const { subtle } = globalThis.crypto
   afterEach(() => {
@@ -16,7 +16,7 @@ describe('the DPoP key', () => {
     expect(await key(config)).to.equal(first)
   })
 
-  it('waiting logins fail if creating the DPoP key fails; the next creates another', async () => {
+  it('if creating the DPoP key fails, waiting logins fail and later logins try again', async () => {
     let tries = 0
     const fail = async () => {
       tries += 1

@@ -8,7 +8,7 @@ import {
 
 const idp = (modes?: unknown) => ({ issuer: 'https://idp.test', response_modes_supported: modes as string[] })
 
-describe('the response mode of a login', () => {
+describe('response mode of a login', () => {
   const TABLE = [
     ['code', undefined, ['fragment'], undefined],
     ['code', 'fragment', undefined, 'fragment'],
@@ -22,13 +22,13 @@ describe('the response mode of a login', () => {
   for (const [type, mode, published, expected] of TABLE) {
     const situation = `${mode ?? 'none'} configured, ${published === undefined ? 'nothing' : String(published)} published`
     // Shows: plugin 4.24.
-    it(`uses ${expected ?? 'no response_mode'} for ${type} with ${situation}`, () => {
+    it(`requests ${expected ?? 'no response_mode'} for ${type} with ${situation}`, () => {
       const client = { response_types: [type] as const, ...(mode === undefined ? {} : { response_mode: mode }) }
       expect(responseModeOf(client, idp(published))).to.equal(expected)
     })
   }
 
-  it('an answer may come by POST or in the fragment only as the response mode says', () => {
+  it('accepts an answer by POST or in the fragment only if the response mode says so', () => {
     for (const [type, mode, byPost, inFragment] of [
       ['code', undefined, false, false],
       ['code', 'jwt', false, false],
@@ -44,7 +44,7 @@ describe('the response mode of a login', () => {
     }
   })
 
-  it('only response modes with jwt are signed', () => {
+  it('only the response modes with jwt have signed answers', () => {
     expect((['jwt', 'query.jwt', 'form_post.jwt', 'fragment.jwt'] as const).every(isSignedMode)).to.equal(true)
     expect(([undefined, 'query', 'form_post', 'fragment'] as const).some(isSignedMode)).to.equal(false)
   })

@@ -165,7 +165,7 @@ const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expec
 
 describe('errors of the installed client library', () => {
   for (const [title, [provoke, { code = 'id_token_invalid', details, remedy }]] of Object.entries(FAULTS)) {
-    it(`explains ${title}`, async () => {
+    it(`explains an error of the client library: ${title}`, async () => {
       const fault = await provoke()
       expect(fault.code).to.equal(code)
       expect(fault.details).to.deep.include(details)

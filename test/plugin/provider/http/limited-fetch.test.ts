@@ -45,7 +45,7 @@ for (const [kind, make] of Object.entries(makers)) {
       return outcome as Error
     }
 
-    it("returns status, headers and body of an IdP's answer unchanged", async () => {
+    it('a request to an IdP returns status, headers and body of the answer unchanged', async () => {
       answer = (_, res) => res.writeHead(201, { 'content-type': 'application/json' }).end('{"a":1}')
       const response = await limited()(url, init)
       expect(response.status).to.equal(201)
@@ -53,7 +53,7 @@ for (const [kind, make] of Object.entries(makers)) {
       expect(await response.json()).to.deep.equal({ a: 1 })
     })
 
-    it('returns no body if the status allows none', async () => {
+    it('a request to an IdP returns no body if the status allows none', async () => {
       for (const status of [204, 205, 304]) {
         answer = (_, res) => res.writeHead(status).end(status === 205 ? 'x' : undefined)
         const response = await limited()(url, init)
@@ -62,7 +62,7 @@ for (const [kind, make] of Object.entries(makers)) {
       }
     })
 
-    it('accepts a body up to the limit, and refuses one with an additional byte', async () => {
+    it('accepts an answer up to the size limit, and refuses one byte more', async () => {
       answer = (_, res) => res.end('x'.repeat(1000))
       expect((await (await limited()(url, init)).text()).length).to.equal(1000)
       answer = (_, res) => {
@@ -73,7 +73,7 @@ for (const [kind, make] of Object.entries(makers)) {
     })
 
     // Shows: plugin 10.21.
-    it('stops reading an endless body at the limit', async () => {
+    it('stops reading an endless answer at the size limit', async () => {
       let sent = 0
       const closed = new Promise<void>((resolve) => {
         answer = (_, res) => {
@@ -89,7 +89,7 @@ for (const [kind, make] of Object.entries(makers)) {
       expect(sent).to.be.below(50_000_000)
     })
 
-    it('applies the limit to the decompressed size of a body', async () => {
+    it('applies the size limit to the decompressed answer', async () => {
       answer = (req, res) => {
         const packed = /gzip/.test(String(req.headers['accept-encoding']))
         res
@@ -99,7 +99,7 @@ for (const [kind, make] of Object.entries(makers)) {
       expect((await failure(limited()(url, init))).code).to.equal('ANSWER_TOO_LARGE')
     })
 
-    it('sends forms, and fails with the cause if the IdP does not answer', async () => {
+    it('sends forms to an IdP, and fails with the cause if the IdP does not answer', async () => {
       answer = (req, res) => {
         const length = req.headers['content-length']
         req.on('data', (chunk) => res.end(`${length} ${chunk}`)).resume()
@@ -114,7 +114,7 @@ for (const [kind, make] of Object.entries(makers)) {
       expect(causeCode(await failure(limited()(nobody, init)))).to.equal('ECONNREFUSED')
     })
 
-    it('fails if the connection is lost in the middle of an answer', async () => {
+    it('a request to an IdP fails if the connection is lost in the middle of an answer', async () => {
       answer = (_, res) => {
         res.writeHead(200, { 'content-length': '100' })
         res.write('half', () => res.destroy())
@@ -123,7 +123,7 @@ for (const [kind, make] of Object.entries(makers)) {
     })
 
     // Shows: plugin 10.21.
-    it('times out if the IdP sends no byte or only single bytes', async () => {
+    it('a request times out if the IdP sends no byte, or only single bytes', async () => {
       for (const bytes of ['', 'x']) {
         const clock = new FakeClock()
         const request = new Promise<ServerResponse>((resolve) => {
@@ -145,7 +145,7 @@ for (const [kind, make] of Object.entries(makers)) {
     })
 
     // Shows: plugin 10.22.
-    it('does not follow redirects', async () => {
+    it('requests to an IdP do not follow redirects', async () => {
       let requests = 0
       answer = (_, res) => {
         requests += 1
@@ -156,7 +156,7 @@ for (const [kind, make] of Object.entries(makers)) {
     })
 
     // Shows: plugin 10.23.
-    it('allows requests only over TLS or to loopback', async () => {
+    it('requests to an IdP use TLS, except to loopback', async () => {
       const good = [
         'https://idp.test/',
         'http://127.0.0.1:1/',
@@ -180,7 +180,7 @@ for (const [kind, make] of Object.entries(makers)) {
   })
 }
 
-describe('a direct request to an IdP', () => {
+describe('direct request to an IdP', () => {
   const open: (() => unknown)[] = []
   afterEach(async () => {
     for (const close of open.splice(0)) await close()
@@ -195,7 +195,7 @@ describe('a direct request to an IdP', () => {
     expect(causeCode(error)).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
   })
 
-  it('closes the connection to a silent server, even during the TLS handshake', async () => {
+  it('closes the connection to a silent IdP, even during the TLS handshake', async () => {
     const sockets = new Set<Socket>()
     const server = createTcpServer((socket) => {
       sockets.add(socket.resume())
@@ -214,7 +214,7 @@ describe('a direct request to an IdP', () => {
     expect((await aborted)?.name).to.equal('AbortError')
   })
 
-  it('repeats a request on a new connection if a kept-alive one was closed', async () => {
+  it('repeats a request to an IdP if its kept-alive connection was closed', async () => {
     let requests = 0
     const { url, close } = await onLoopback(
       createServer((req, res) => {

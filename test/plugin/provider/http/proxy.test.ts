@@ -16,7 +16,7 @@ import { until } from '../../../support/until.ts'
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
 
 /** `flow/proxy.test.ts` has whole logins through a proxy. */
-describe('the proxy of the environment', () => {
+describe('proxy of the environment', () => {
   const open: (() => unknown)[] = []
   proxyEnvironment()
   afterEach(async () => {
@@ -24,7 +24,7 @@ describe('the proxy of the environment', () => {
   })
   const addressFor = (url: string) => proxyFor(new URL(url))?.address.href
 
-  it("the proxy for a URL comes from HTTPS_PROXY or https_proxy, by the URL's scheme", () => {
+  it('chooses the proxy from HTTPS_PROXY or https_proxy by the scheme of the URL', () => {
     for (const name of ['HTTPS_PROXY', 'https_proxy']) {
       process.env[name] = 'http://proxy.example:3128'
       expect(addressFor('https://idp.example/'), name).to.equal('http://proxy.example:3128/')
@@ -37,7 +37,7 @@ describe('the proxy of the environment', () => {
   })
 
   // Shows: plugin 4.37.
-  it('the proxy is not used for hosts in NO_PROXY or no_proxy', () => {
+  it('uses no proxy for hosts in NO_PROXY or no_proxy', () => {
     process.env.HTTPS_PROXY = 'http://proxy.example:3128'
     for (const name of ['NO_PROXY', 'no_proxy']) {
       process.env[name] = 'other.example, .corp.example,idp.example:8443'
@@ -51,7 +51,7 @@ describe('the proxy of the environment', () => {
     expect(addressFor('https://idp.example/')).to.equal(undefined)
   })
 
-  it('the proxy is never used for loopback addresses', () => {
+  it('never uses the proxy for loopback addresses', () => {
     process.env.HTTPS_PROXY = 'http://proxy.example:3128'
     process.env.HTTP_PROXY = 'http://proxy.example:3128'
     for (const url of ['http://127.0.0.1/', 'https://localhost/', 'https://[::1]:8443/']) {
@@ -68,7 +68,7 @@ describe('the proxy of the environment', () => {
     }
   })
 
-  it("the proxy's credentials are not part of its address", () => {
+  it("the proxy's credentials do not appear in its address", () => {
     process.env.HTTPS_PROXY = 'http://me:p%40ss@proxy.example:3128'
     const proxy = proxyFor(new URL('https://idp.example/'))
     expect(proxy?.address.href).to.equal('http://proxy.example:3128/')
@@ -117,7 +117,7 @@ describe('the proxy of the environment', () => {
   }
 
   // Shows: plugin 4.37.
-  it('a proxy that refuses is never mistaken for the IdP, whatever its answer', async () => {
+  it('an answer of a refusing proxy is never mistaken for an answer of the IdP', async () => {
     const forged = '{"request_uri":"urn:evil","expires_in":60}'
     for (const status of ['201 Created', '302 Found', '400 Bad Request', '407 Proxy Authentication Required']) {
       const answer = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${forged.length}\r\n\r\n${forged}`
@@ -127,7 +127,7 @@ describe('the proxy of the environment', () => {
     }
   })
 
-  it('a request times out if the proxy never answers, and closes its connection', async () => {
+  it('a request whose proxy never answers times out and closes its connection', async () => {
     const { proxy, clock, failed } = await failThrough({ answer: null })
     await until('a connection', () => proxy.sockets.size > 0)
     await clock.advance(5_000)
@@ -135,7 +135,7 @@ describe('the proxy of the environment', () => {
     for (const socket of proxy.sockets) await once(socket, 'close')
   })
 
-  describe('TLS through a tunnel', () => {
+  describe('TLS through a tunnel of a proxy', () => {
     let idp: Idp
     let ca: string
     let remove: () => Promise<void>
@@ -176,7 +176,7 @@ describe('the proxy of the environment', () => {
     }
 
     // Shows: plugin 10.24.
-    it("refuses an IdP's unknown authority even with NODE_TLS_REJECT_UNAUTHORIZED=0", async () => {
+    it('refuses an untrusted IdP behind a proxy even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
       const outcome = await requestThrough('https://idp.example/jwks', {
         NODE_EXTRA_CA_CERTS: '',
         NODE_TLS_REJECT_UNAUTHORIZED: '0',
@@ -184,13 +184,13 @@ describe('the proxy of the environment', () => {
       expect(outcome).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
     })
 
-    it("refuses an IdP's certificate for another name, such as the proxy's", async () => {
+    it("refuses an IdP's certificate for another name, such as that of the proxy", async () => {
       for (const url of ['https://other.example/jwks', 'https://192.0.2.1/jwks']) {
         expect(await requestThrough(url), url).to.equal('ERR_TLS_CERT_ALTNAME_INVALID')
       }
     })
 
-    it("refuses an IdP's certificate of an unknown authority through a tunnel", async () => {
+    it("refuses an IdP's certificate of an unknown authority through a proxy's tunnel", async () => {
       expect(await requestThrough('https://idp.example/jwks', { NODE_EXTRA_CA_CERTS: '' })).to.equal(
         'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
       )

@@ -74,7 +74,7 @@ describe('discovery of an issuer', () => {
     expect((await issuer.metadata()).issuer).to.equal(idp.issuer)
   })
 
-  it('refuses discovery metadata with another issuer, and names both', async () => {
+  it('refuses discovery metadata of another issuer, and names both issuers', async () => {
     publish({ issuer: 'https://other.test', authorization_endpoint: 'https://other.test/a' })
     const error = await refusal(start().issuer)
     expect(error.details).to.include({
@@ -86,7 +86,7 @@ describe('discovery of an issuer', () => {
   })
 
   // Shows: plugin 2.8.
-  it('finds the published issuer if the configured one has a slash or discovery path', async () => {
+  it('finds the published issuer if issuer is set with a slash or the discovery path', async () => {
     for (const written of ['/', '/.well-known/openid-configuration', '/.well-known/openid-configuration/']) {
       const metadata = await start({ issuer: idp.issuer + written }).issuer.metadata()
       expect(metadata.issuer).to.equal(idp.issuer)
@@ -117,7 +117,7 @@ describe('discovery of an issuer', () => {
       /`location`/,
     ],
   ] as const) {
-    it(`a failed discovery reports the IdP's answer: ${answer}`, async () => {
+    it(`the error of a failed discovery has the IdP's answer: ${answer}`, async () => {
       idp.faults.set('discovery', 'to' in fault ? { kind: 'redirect', ...fault } : { kind: 'answer', ...fault })
       const error = await refusal(start().issuer)
       const address = `${idp.issuer}/.well-known/openid-configuration`
@@ -128,7 +128,7 @@ describe('discovery of an issuer', () => {
     })
   }
 
-  it('reports whether a failed discovery begins an outage and logins still work', async () => {
+  it('a failed discovery reports if an outage begins and if logins still work', async () => {
     await idp.down()
     const manual = {
       authorization_endpoint: `${idp.issuer}/a`,
@@ -175,7 +175,7 @@ describe('discovery of an issuer', () => {
 
     for (const address of [loopback, 'http://localhost/x', 'http://[::1]:9/x']) {
       // Shows: plugin 10.26.
-      it(`refuses every discovered endpoint at ${address}`, async () => {
+      it(`refuses every discovered endpoint if it is at ${address}`, async () => {
         for (const name of endpoints) {
           const error = await refusal(discover({ [name]: address }))
           expect(causeCode(error), name).to.equal('PLAIN_HTTP')
@@ -190,7 +190,7 @@ describe('discovery of an issuer', () => {
     }
 
     // Shows: plugin 10.26.
-    it('accepts a configured endpoint on loopback', async () => {
+    it('accepts a configured endpoint on loopback, unlike a discovered one', async () => {
       const published = Object.fromEntries(endpoints.map((name) => [name, loopback]))
       const manual = Object.fromEntries(endpoints.map((name) => [name, 'http://127.0.0.1:9/own']))
       const mtls_endpoint_aliases = { token_endpoint: 'http://127.0.0.1:9/own' }
@@ -198,7 +198,7 @@ describe('discovery of an issuer', () => {
     })
   })
 
-  it('refreshes an old discovery document in the background; keeps it on failure', async () => {
+  it('refreshes an old discovery document in the background, or keeps it on failure', async () => {
     const { issuer, firstFailure } = start()
     const first = await issuer.metadata()
     await idp.down()
@@ -208,7 +208,7 @@ describe('discovery of an issuer', () => {
     expect(await issuer.metadata()).to.equal(first)
   })
 
-  it('refreshes a discovery document that was fetched while the clock was ahead', async () => {
+  it('refreshes a discovery document that was requested while the clock was ahead', async () => {
     const [rightly, ahead] = [clock.now(), clock.now() + 40 * 24 * 60 * 60_000]
     clock.set(ahead)
     const { issuer } = start()

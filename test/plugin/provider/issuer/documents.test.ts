@@ -20,8 +20,8 @@ function slowIdp() {
   return { requests, fetch }
 }
 
-describe('the discovery documents of many domains', () => {
-  it('domains with the same issuer and fetch share one simultaneous discovery request', async () => {
+describe('discovery documents of many domains', () => {
+  it('domains with the same issuer and fetch function share a discovery request', async () => {
     const documents = createDocuments()
     const { requests, fetch } = slowIdp()
     const all = Array.from({ length: 1000 }, () => documents('https://idp.test', fetch))
@@ -31,7 +31,7 @@ describe('the discovery documents of many domains', () => {
     for (const { issuer } of await Promise.all(all)) expect(issuer).to.equal('https://idp.test')
   })
 
-  it('requests discovery again after an answer or with another fetch function', async () => {
+  it('discovery is requested again after an answer, or with another fetch function', async () => {
     const documents = createDocuments()
     const [first, second] = [slowIdp(), slowIdp()]
     const firstDocument = documents('https://idp.test', first.fetch)

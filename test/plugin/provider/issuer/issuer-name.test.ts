@@ -5,8 +5,8 @@ const ISSUER = 'https://idp.test/realms/one'
 const SUFFIX = '/.well-known/openid-configuration'
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
 
-describe('the name of an issuer', () => {
-  it('a configured issuer may have a trailing slash or be its discovery URL', () => {
+describe('comparison of configured and published issuers', () => {
+  it('a configured issuer may end with a slash or be the discovery URL', () => {
     for (const configured of [ISSUER, `${ISSUER}/`, ISSUER + SUFFIX, `${ISSUER}${SUFFIX}/`]) {
       expect(discoveryAddress(configured)).to.equal(ISSUER + SUFFIX)
       for (const published of [ISSUER, `${ISSUER}/`]) expect(isSameIssuer(configured, published)).to.equal(true)
@@ -15,7 +15,7 @@ describe('the name of an issuer', () => {
   })
 
   // Shows: plugin 2.8.
-  it('two issuers differ by any other character', () => {
+  it('two issuers with any other difference are different issuers', () => {
     const beside = ['two', 'ONE', 'one//', 'one/x', 'one/../one/x', 'one?x', 'one#x'].map(
       (end) => `https://idp.test/realms/${end}`,
     )
@@ -28,7 +28,7 @@ describe('the name of an issuer', () => {
   })
 
   // Shows: plugin 2.8.
-  it("at Microsoft's cloud, a domain name matches the id of any directory", () => {
+  it("at Microsoft's cloud, an issuer with a domain name matches any directory id", () => {
     const issuerAt = (name: string, host = 'login.microsoftonline.com') => `https://${host}/${name}/v2.0`
     expect(isSameIssuer(issuerAt('contoso.example'), issuerAt(TENANT))).to.equal(true)
     expect(isSameIssuer(issuerAt('common'), issuerAt(TENANT))).to.equal(false)
@@ -47,7 +47,7 @@ describe('the name of an issuer', () => {
   })
 
   // Shows: plugin 2.8.
-  it('at Entra External ID, an issuer by name matches the one by directory id', () => {
+  it('at Entra External ID, an issuer by tenant name matches one by directory id', () => {
     const issuerAt = (host: string, tenant = TENANT) => `https://${host}.ciamlogin.com/${tenant}/v2.0`
     for (const configured of [
       issuerAt('contoso'),

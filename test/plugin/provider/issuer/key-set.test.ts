@@ -7,7 +7,7 @@ import { until } from '../../../support/until.ts'
 
 const ADDRESS = 'https://idp.test/jwks'
 
-describe('the key set of an IdP', () => {
+describe('key set of an IdP', () => {
   const open: KeySet[] = []
   afterEach(() => {
     for (const keySet of open.splice(0)) keySet.close()
@@ -42,7 +42,7 @@ describe('the key set of an IdP', () => {
     expect(requestTimes).to.have.length(2)
   })
 
-  it('keeps imported keys while the IdP publishes the same set', async () => {
+  it('keeps the imported keys while the IdP publishes the same key set', async () => {
     const { keySet, clock, requestTimes } = serve([['a'], ['a'], ['b'], ['a']])
     const results: Awaited<ReturnType<KeySet['current']>>[] = []
     for (; results.length < 4; await clock.advance(1_000)) results.push(await keySet.current(ADDRESS))
@@ -53,7 +53,7 @@ describe('the key set of an IdP', () => {
   })
 
   // Shows: plugin 9.20.
-  it('many logins with a missing key request the key set once more, after a second', async () => {
+  it('many logins with an unknown key request the key set once more, after a second', async () => {
     const { clock, requestTimes, ids } = serve([['a'], ['a', 'b'], ['c']])
     const results = Promise.all([ids('b'), ids('b'), ids('x'), ids('a')])
     await clock.advance(10_000)
@@ -61,7 +61,7 @@ describe('the key set of an IdP', () => {
     expect(requestTimes).to.deep.equal([0, 1_000])
   })
 
-  it('requests the key set again for each missing key, even right after a request', async () => {
+  it('requests the key set again for each unknown key, even right after a request', async () => {
     const { clock, requestTimes, ids } = serve([['a'], ['b'], ['c']])
     for (const kid of ['b', 'c']) {
       const result = ids(kid)
@@ -71,7 +71,7 @@ describe('the key set of an IdP', () => {
     expect(requestTimes).to.have.length(3)
   })
 
-  it('the key set is requested again after a failure', async () => {
+  it('requests the key set again after a failed request', async () => {
     const { clock, requestTimes, ids, keySet } = serve([new Error('down'), ['a']])
     const together = await Promise.all([failure(keySet.current(ADDRESS)), failure(keySet.current(ADDRESS))])
     expect(together).to.deep.equal(['provider_unreachable', 'provider_unreachable'])
@@ -81,7 +81,7 @@ describe('the key set of an IdP', () => {
     expect(requestTimes).to.have.length(2)
   })
 
-  it('keeps the newest key set if an earlier request is answered later', async () => {
+  it('keeps the newest key set if the answer to an earlier request arrives later', async () => {
     const clock = new FakeClock()
     const answers: ((kid: string) => void)[] = []
     const fetch: Fetch = () =>
@@ -100,7 +100,7 @@ describe('the key set of an IdP', () => {
     expect(atHand && idsIn(atHand)).to.deep.equal(['new'])
   })
 
-  it('any status but 200 counts as unreachable, a body without keys as invalid', async () => {
+  it('a key set with a status other than 200 is unreachable, one without keys invalid', async () => {
     for (const [answer, code] of [
       [new Response('', { status: 500 }), 'provider_unreachable'],
       [new Response('', { status: 302 }), 'provider_unreachable'],
@@ -112,7 +112,7 @@ describe('the key set of an IdP', () => {
     }
   })
 
-  it('a cached key set is available up to the requested age since its last use', async () => {
+  it('a cached key set is available until it is unused for longer than the given age', async () => {
     const { keySet, clock, ids } = serve([['a'], new Error('down')])
     expect(keySet.atHand(ADDRESS, 5_000)).to.equal(undefined)
     await ids()
@@ -124,7 +124,7 @@ describe('the key set of an IdP', () => {
     expect(keySet.atHand(ADDRESS, 5_000)).to.equal(undefined)
   })
 
-  it('closing the key set rejects waiting requests', async () => {
+  it('closing the key set rejects the requests that wait for it', async () => {
     const { keySet, requestTimes, ids } = serve([['a']])
     await ids()
     const waiting = failure(keySet.current(ADDRESS, 'b'))

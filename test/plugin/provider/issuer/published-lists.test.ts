@@ -10,13 +10,13 @@ const missing = (metadata: object, oidc: object = {}) =>
   )
 
 describe('lists that an IdP publishes', () => {
-  it('reports nothing if a published list is missing or no array', () => {
+  it('reports nothing if the IdP publishes no list, or one that is no array', () => {
     expect(missing({})).to.deep.equal([])
     expect(missing({ scopes_supported: 'openid', response_types_supported: { code: true } })).to.deep.equal([])
   })
 
   // Shows: plugin 3.10, 3.11, 3.12, 3.16.
-  it('reports each configured value that a published list lacks', () => {
+  it("reports each configured value that is missing from the IdP's published list", () => {
     expect(
       missing(
         {
@@ -40,7 +40,7 @@ describe('lists that an IdP publishes', () => {
     ])
   })
 
-  it('finds a response type in a published list with its words in any order', () => {
+  it('finds a response type in a published list, whatever the order of its words', () => {
     const client = { ...MINIMAL.client, response_types: 'code id_token' }
     expect(missing({ response_types_supported: ['id_token code'] }, { client })).to.deep.equal([])
     expect(missing({ code_challenge_methods_supported: ['S256'] })).to.deep.equal([])

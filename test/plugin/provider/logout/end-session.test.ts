@@ -6,7 +6,7 @@ import { MINIMAL, settingsOf } from '../../config/one-domain.ts'
 const ISSUER = 'https://idp.example/one'
 const ENDPOINT = `${ISSUER}/end?tenant=x`
 
-describe('the end-session request', () => {
+describe('end-session request', () => {
   const settingsWith = (oidc: object) => settingsOf({ ...MINIMAL, issuer: ISSUER, ...oidc }, {}, { cert: 'mesh.test' })
 
   function open(metadata: object = {}, oidc: object = {}, status = 200) {
@@ -34,7 +34,7 @@ describe('the end-session request', () => {
     return rest
   }
 
-  it('the end-session request has the ID token, else the sid, else the subject as hint', async () => {
+  it("the end-session request's hint is the ID token, else the sid, else the subject", async () => {
     const endSession = open({ end_session_endpoint: ENDPOINT })
     const rest = { tenant: 'x', client_id: 'mesh', post_logout_redirect_uri: 'https://mesh.test/login' }
     expect(await parametersOf(endSession, {})).to.deep.equal({ ...rest, id_token_hint: 'an ID token' })
@@ -54,7 +54,7 @@ describe('the end-session request', () => {
   })
 
   // Shows: plugin 9.8.
-  it('requests an unpublished logout address once per discovery, and warns if it fails', async () => {
+  it('tries an unpublished logout address once per discovery, and warns if it fails', async () => {
     const { endSession, requests, missing, discoverAnew } = open({ issuer: `${ISSUER}/` }, {}, 404)
     for (const _ of [1, 2]) {
       const answers = await Promise.all([1, 2, 3].map(() => endSession.next(session)))

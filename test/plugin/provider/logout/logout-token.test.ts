@@ -7,14 +7,14 @@ const ISSUER = 'https://idp.example/realms/one'
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 const HEADER = { alg: 'HS256' }
 
-describe('the content of a logout token', () => {
+describe('content of a logout token', () => {
   const inspect = async (claims: object, issuer = ISSUER, header: { alg: string } = HEADER) => {
     const sound = { iss: ISSUER, aud: 'mesh', sub: 'u-1', iat: NOW_S - 60, jti: 'j', events: { [EVENT]: {} } }
     const token = await new SignJWT({ ...sound, ...claims }).setProtectedHeader(header).sign(new Uint8Array(32))
     return inspectLogoutToken(token, { issuer, clientId: 'mesh', algorithm: 'HS256' }, NOW_S)
   }
 
-  it('a logout token names all sessions of a user, or one session', async () => {
+  it('a logout token names either all sessions of a user or one session', async () => {
     const expected = { issuer: ISSUER, jti: 'j', refusedFromS: NOW_S - 60 + 601 }
     expect(await inspect({ aud: ['other', 'mesh'] })).to.deep.equal({ ...expected, subject: 'u-1', sid: null })
     expect(await inspect({ sid: 's', nbf: NOW_S + 60 })).to.deep.equal({ ...expected, subject: 'u-1', sid: 's' })
@@ -98,23 +98,23 @@ describe('the content of a logout token', () => {
     expect(inspectLogoutToken('a.b.c', rules, NOW_S)).to.equal('it is not a signed JWT')
   })
 
-  it('a logout token is valid from a minute before its issue until 10 minutes after', async () => {
+  it('a logout token is valid from a minute before its issue until 10 minutes after it', async () => {
     for (const iat of [NOW_S - 600, NOW_S + 60]) expect(await inspect({ iat })).to.be.an('object')
   })
 
-  it('accepts an iss with or without a trailing slash, for a later exact check', async () => {
+  it("accepts a logout token's iss with or without a slash, to be compared later", async () => {
     for (const issuer of [ISSUER, `${ISSUER}/`, `${ISSUER}/.well-known/openid-configuration`]) {
       for (const iss of [ISSUER, `${ISSUER}/`]) expect(await inspect({ iss }, issuer)).to.include({ issuer: iss })
     }
   })
 
-  it('a used logout token is refused until its expiry, or 10 minutes after its issue', async () => {
+  it('a used logout token is refused until it expires, or 10 minutes after its issue', async () => {
     expect(await inspect({ exp: NOW_S + 30 })).to.include({ refusedFromS: NOW_S + 30 })
     expect(await inspect({ exp: NOW_S + 9999 })).to.include({ refusedFromS: NOW_S - 60 + 601 })
     expect(await inspect({})).to.include({ refusedFromS: NOW_S - 60 + 601 })
   })
 
-  it('the reason of a refused logout token contains no sid and no token', async () => {
+  it('the reason why a logout token is refused contains no sid and no token', async () => {
     for (const claims of [{ sid: ['secret-1'] }, { nonce: 'secret-2' }, { jti: { text: 'secret-3' } }]) {
       const reason = await inspect(claims)
       expect(reason).to.be.a('string').and.not.include('secret-')

@@ -6,7 +6,7 @@ import { until } from '../../../support/until.ts'
 
 const MINUTE_MS = 60_000
 
-describe('the single use of a logout token', () => {
+describe('single use of a logout token', () => {
   let nowMs: number
   beforeEach(() => {
     nowMs = 1_700_000_000_000
@@ -76,7 +76,7 @@ describe('the single use of a logout token', () => {
   })
 
   // Shows: plugin 10.20.
-  it('simultaneous copies of a logout token share a failure, but only one success', async () => {
+  it('simultaneous copies of a logout token fail together, but only one can succeed', async () => {
     const tokens = process(shared())
     let calls = 0
     let finish = (_: boolean): void => undefined
@@ -98,7 +98,7 @@ describe('the single use of a logout token', () => {
     }
   })
 
-  it('logout tokens with the same jti are distinct for each issuer and domain', async () => {
+  it('logout tokens of different issuers or domains may have the same jti', async () => {
     const store = shared()
     for (const tokens of [process(store), process(store, 'customer')]) {
       for (const issuer of ['https://idp.example', 'https://other.example']) {

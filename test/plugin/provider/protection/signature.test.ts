@@ -23,7 +23,7 @@ const refused = async (token: string, keys: readonly JWK[], algorithm = 'RS256')
   expect(error, token).to.have.property('code', 'id_token_invalid')
 }
 
-describe('the signature of a token', () => {
+describe('signature of a token', () => {
   let first: Signer
   let second: Signer
   before(async () => {
@@ -32,18 +32,18 @@ describe('the signature of a token', () => {
   })
 
   for (const algorithm of ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'EdDSA']) {
-    it(`accepts a signature of ${algorithm} by a key of the set`, async () => {
+    it(`accepts a ${algorithm} signature by a key in the key set`, async () => {
       const { jwk, sign } = await signer(algorithm, 'one')
       await verifySignature(await sign(), createLocalJWKSet({ keys: [second.jwk, jwk] }), algorithm)
     })
   }
 
-  it('accepts a signature without key id if any of several suitable keys verifies it', async () => {
+  it('accepts a signature without key id if one of several suitable keys verifies it', async () => {
     const keys = createLocalJWKSet({ keys: [second.jwk, first.jwk] })
     await verifySignature(await first.sign({ kid: undefined }), keys, 'RS256')
   })
 
-  it('refuses a signature by a key that only shares the id of a published key', async () => {
+  it('refuses a signature by a key that has only the id of a published key', async () => {
     await refused(await second.sign({ kid: 'one' }), [first.jwk])
   })
 
@@ -79,7 +79,7 @@ describe('the signature of a token', () => {
     await refused(token, [{ ...(await exportJWK(publicKey)), kid: 'one' }])
   })
 
-  it('refuses a signature if its key is missing, short or for another use or algorithm', async () => {
+  it('refuses a signature whose key is missing, short, or for another use or algorithm', async () => {
     const token = await first.sign()
     const weak = await weakSigner()
     for (const change of [{ use: 'enc' }, { alg: 'RS512' }, { key_ops: ['encrypt'] }, { kid: 'another' }])

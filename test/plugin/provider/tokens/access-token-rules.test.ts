@@ -4,7 +4,7 @@ import { objectionToBinding, objectionToTokenHash } from '../../../../plugin/pro
 const jwt = (claims: unknown) =>
   ['{"alg":"RS256"}', JSON.stringify(claims), 'x'].map((part) => Buffer.from(part).toString('base64url')).join('.')
 
-describe('access token rules', () => {
+describe('rules for access tokens', () => {
   it('accepts an access token if at_hash matches (example of OpenID Connect Core, A.4)', () => {
     const token = 'jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y'
     expect(objectionToTokenHash(token, { at_hash: '77QmUPtjPfzWtF2AnpK9RQ' }, 'RS256')).to.equal(undefined)
@@ -12,14 +12,14 @@ describe('access token rules', () => {
     expect(objectionToTokenHash(token, { at_hash: '77QmUPtjPfzWtF2AnpK9RQ' }, 'RS384')).to.match(/at_hash/)
   })
 
-  it('accepts an access token without at_hash, but not with an at_hash of another type', () => {
+  it('accepts an access token without at_hash, but refuses an invalid at_hash', () => {
     expect(objectionToTokenHash('x', {}, 'RS256')).to.equal(undefined)
     for (const at_hash of ['', null, 7, ['77QmUPtjPfzWtF2AnpK9RQ']]) {
       expect(objectionToTokenHash('x', { at_hash }, 'RS256')).to.match(/at_hash/)
     }
   })
 
-  it('refuses an access token that is bound to another certificate', () => {
+  it('refuses an access token that is bound to another client certificate', () => {
     const bound = (thumbprint: unknown) => jwt({ sub: 'x', cnf: { 'x5t#S256': thumbprint } })
     expect(objectionToBinding(bound('mine'), 'mine')).to.equal(undefined)
     for (const thumbprint of ['other', '', 7]) expect(objectionToBinding(bound(thumbprint), 'mine')).to.match(/bound/)

@@ -5,7 +5,7 @@ import { authenticatedAt, objectionToIdToken } from '../../../../plugin/provider
 const NOW = 1_700_000_000
 const judge = (claims: Record<string, unknown>) => objectionToIdToken({ iat: NOW, aud: 'me', ...claims }, 'me', NOW)
 
-describe('ID token rules', () => {
+describe('rules for ID tokens', () => {
   for (const [condition, claims, isFine] of [
     ['for this client, issued just now', {}, true],
     ['issued to this client', { azp: 'me' }, true],
@@ -26,7 +26,7 @@ describe('ID token rules', () => {
   }
 })
 
-describe("the time of a user's authentication", () => {
+describe("time of a user's authentication", () => {
   it("the time of authentication is corrected by the error of the IdP's clock", () => {
     expect(authenticatedAt({ iat: 1_000_005, auth_time: 1_000_000 }, 900_000_000)).to.equal(900_000_000 - 6_000)
   })
@@ -41,7 +41,7 @@ describe("the time of a user's authentication", () => {
     expect(authenticatedAt({ auth_time: 1_000_000 }, 0)).to.equal(null)
   })
 
-  it('the computed time of authentication is never later than the real one', () => {
+  it('the corrected time of authentication is never later than the real time', () => {
     const times = fc.record({
       authenticated: fc.integer({ min: 1_000_000_000_000, max: 2_000_000_000_000 }),
       thought: fc.integer({ min: 0, max: 600_000 }),

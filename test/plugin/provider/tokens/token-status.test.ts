@@ -73,7 +73,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     const renew = (session: Renewable = SESSION) => connect().renew(OLD, OLD.refresh, session)
     const claims = () => ({ iss: idp.issuer, sub: 'u-1001', aud: 'mesh' })
 
-    it("a renewal returns the IdP's new tokens", async () => {
+    it('a renewal returns the tokens that the IdP sends', async () => {
       answerWith({ ...fresh(), expires_in: 60, refresh_token: 'next' })
       const startedAt = Date.now()
       const { tokens, idToken } = await renew()
@@ -83,19 +83,19 @@ describe('renewal, introspection and revocation of tokens', () => {
       expect(accessExpiresAt).to.be.within(startedAt + 59_000, Date.now() + 60_000)
     })
 
-    it('a renewal keeps the refresh token if the IdP sends no new one', async () => {
+    it('a renewal keeps the refresh token if the IdP sends no new refresh token', async () => {
       answerWith(fresh())
       expect((await renew()).tokens).to.deep.equal({ ...OLD, access: 'new', accessExpiresAt: null })
     })
 
-    it('a renewal fails if the IdP refuses or does not answer', async () => {
+    it('a renewal fails if the IdP refuses it or does not answer', async () => {
       answerWith({ error: 'invalid_grant', error_description: 'the-token' }, 400)
       expect(await failureOf(renew())).to.equal('token_request_failed')
       idp.faults.set('token', { kind: 'reset' })
       expect(await failureOf(renew())).to.equal('provider_unreachable')
     })
 
-    it('accepts a renewed ID token of the same user, audience and IdP, however old', async () => {
+    it('accepts a renewed ID token for the same user, audience and IdP, however old', async () => {
       const two = ['mesh', 'other']
       for (const [now, previousAudience] of [
         ['mesh', 'mesh'],
@@ -130,7 +130,7 @@ describe('renewal, introspection and revocation of tokens', () => {
       }
     })
 
-    it("keeps the previous ID token if the IdP's keys are unavailable at a renewal", async () => {
+    it("a renewal keeps the previous ID token if the IdP's keys are unavailable", async () => {
       const previous = await idp.sign(claims())
       answerWith({ ...fresh(await idp.sign(claims())), refresh_token: 'next' })
       idp.faults.set('jwks', { kind: 'answer', status: 500 })
@@ -153,7 +153,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     ['private_key_jwt', 'ES256'],
   ] as const) {
     // Shows: plugin 4.19, 4.20, 4.22, 4.23.
-    it(`authenticates by ${method}, even if the token endpoint does not`, async () => {
+    it(`authenticates by ${method} even if the token endpoint does not`, async () => {
       await register()
       const key = makeKey('P-256', { kid: 'k' })
       const authAt = (where: string) => ({
@@ -171,7 +171,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     })
   }
 
-  it('introspection fails if it says inactive and UserInfo answers 429', async () => {
+  it('introspection fails if it says inactive and UserInfo then answers 429', async () => {
     await register()
     const client = connect()
     const token = await accessToken(client)
@@ -182,7 +182,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     expect(await client.introspect(token)).to.equal(false)
   })
 
-  it('reports that the introspection or revocation endpoint is missing', async () => {
+  it('reports if the IdP has no introspection endpoint or no revocation endpoint', async () => {
     await register()
     idp.faults.set('discovery', {
       kind: 'rewrite',
