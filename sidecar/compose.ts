@@ -161,14 +161,14 @@ async function startApi(core: Core, callsigns: CallsignRules, publicKey: string 
  */
 function startLink(core: Core, outside: Outside, callsigns: CallsignRules, file: FileWatch, history: Storing): Link {
   const { settings, clock, log, metrics, shutdown, store } = core
-  const { activeStations, isBlocked } = callsigns
+  const { activeStations, filterNames, isBlocked } = callsigns
   const link = shutdown.add(
     'work',
     'upstream',
     new Link({
       connect: outside.connect,
       settings: settings.aprsis,
-      stations: () => activeStations.keys(),
+      stations: filterNames,
       clock,
       log,
       metrics,

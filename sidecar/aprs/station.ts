@@ -64,3 +64,8 @@ export function baseCallsign(key: string): string {
   const dash = key.indexOf('-')
   return dash < 0 ? key : key.slice(0, dash)
 }
+
+/** Whether a callsign with an SSID has at most 9 characters, so that such stations can exist. */
+export function hasRoomForSsid(callsign: string): boolean {
+  return callsign.length + '-0'.length <= MAX_KEY_LENGTH
+}

@@ -23,6 +23,8 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   readonly pushToken: string
   /** Whether the sidecar acknowledges messages in the station's name. Default: false, so the app must do it. */
   readonly ackMessages?: boolean
+  /** Whether this phone also gets the messages to the other SSIDs of its callsign. Default: false. */
+  readonly anySsid?: boolean
   /** Whether the app gets the acks and rejections that the station receives. Default: false. */
   readonly wantAcks?: boolean
   /**
@@ -117,6 +119,7 @@ class StationPhone implements PhoneClient {
   readonly #claim: StationClaim
   readonly #platform: Platform
   readonly #ackMessages: boolean
+  readonly #anySsid: boolean
   readonly #wantAcks: boolean
   readonly #timers: Timers
   readonly #ending = new AbortController()
@@ -139,13 +142,14 @@ class StationPhone implements PhoneClient {
 
   constructor(options: ClientOptions, state: ClientState) {
     const { callsign, ssid, passcode, platform, ackMessages = false } = options
-    const { wantAcks = false, blocked = [] } = options
+    const { anySsid = false, wantAcks = false, blocked = [] } = options
     const { pushToken, avatar, store, avatars = avatarsInMemory() } = options
     const { timers = platformTimers, random = Math.random } = options
     const { baseUrl, fetch, timeoutMs } = options
     this.#claim = { callsign, ssid, auth: passcode }
     this.#platform = platform
     this.#ackMessages = ackMessages
+    this.#anySsid = anySsid
     this.#wantAcks = wantAcks
     this.#timers = timers
     this.#pushToken = pushToken
@@ -338,6 +342,7 @@ class StationPhone implements PhoneClient {
       platform: this.#platform,
       pushToken: this.#pushToken,
       ackMessages: this.#ackMessages,
+      ...(this.#anySsid && { anySsid: true }),
       ...(this.#wantAcks && { wantAcks: true }),
       ...(this.#blocked.length > 0 && { blocked: this.#blocked }),
       avatarHash: this.#ownHash(),

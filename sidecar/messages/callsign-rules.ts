@@ -1,4 +1,4 @@
-import { canonicalKey } from '../aprs/station.ts'
+import { baseCallsign, canonicalKey, hasRoomForSsid } from '../aprs/station.ts'
 import type { Log } from '../log.ts'
 import type { StationKey, Stations } from './store.ts'
 
@@ -20,7 +20,12 @@ export interface CallsignRules {
    * messages. `get` is called for each packet, so it uses the set of reserved stations computed by the last call of
    * `keys`.
    */
-  readonly activeStations: Pick<Stations, 'get' | 'keys'>
+  readonly activeStations: Pick<Stations, 'get' | 'keys' | 'besides'>
+  /**
+   * Returns what the filter for APRS-IS requests: the keys of {@link activeStations}, and `CALL*` for each callsign of
+   * which a device wants the messages to all SSIDs.
+   */
+  filterNames(): readonly string[]
   /** Replaces the lists. */
   setLists(lists: CallsignLists): void
 }
@@ -29,7 +34,7 @@ interface CallsignRulesParts {
   readonly lists: CallsignLists
   /** The callsigns that the sidecar uses to log in to APRS-IS. They are always reserved. */
   readonly loginCallsigns: readonly string[]
-  readonly stations: Pick<Stations, 'get' | 'keys'>
+  readonly stations: Pick<Stations, 'get' | 'keys' | 'besides' | 'anySsidKeys'>
   readonly log: Log
 }
 
@@ -49,6 +54,22 @@ export function createCallsignRules({
     const keys = [...stations.keys()]
     silenced = new Set(keys.filter(isReserved))
     return keys.filter((key) => !silenced.has(key))
+  }
+
+  function besides(addressee: StationKey): readonly StationKey[] {
+    const others = stations.besides(addressee)
+    if (others.length === 0) return others
+    // Reserved callsigns belong to services and to the sidecar itself, not to the user of the station.
+    return isReserved(addressee) ? [] : others.filter((key) => !silenced.has(key))
+  }
+
+  function filterNames(): readonly string[] {
+    const keys = heardKeys()
+    const callsigns = stations
+      .anySsidKeys()
+      .filter((key) => !silenced.has(key))
+      .map(baseCallsign)
+    return [...keys, ...new Set(callsigns.filter(hasRoomForSsid).map((callsign) => `${callsign}*`))]
   }
 
   function apply({ reserved, blockedSenders }: CallsignLists): void {
@@ -73,7 +94,9 @@ export function createCallsignRules({
     activeStations: {
       get: (key) => (silenced.size > 0 && silenced.has(key) ? undefined : stations.get(key)),
       keys: heardKeys,
+      besides,
     },
+    filterNames,
     setLists(changed) {
       apply(changed)
       log.info('call-lists-changed', 'Applied stations.reserved and stations.blockedSenders from the configuration.', {

@@ -8,6 +8,8 @@ export interface RingMessage {
   readonly source: string
   readonly seqId: string
   readonly text: Buffer
+  /** The addressee, if it is another SSID of the station's callsign; otherwise null. */
+  readonly addressee: string | null
   /** Wall-clock time in milliseconds since 1970. */
   readonly receivedAt: number
   /** When the message was first acknowledged, in milliseconds since 1970; null if it was not. */

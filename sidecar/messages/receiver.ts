@@ -15,7 +15,7 @@ import type { AppendOutcome, History, ReceivedMessage, Stations } from './store.
 export type Receiver = (lines: readonly string[]) => Promise<void>
 
 interface ReceiverParts {
-  readonly stations: Pick<Stations, 'get'>
+  readonly stations: Pick<Stations, 'get' | 'besides'>
   readonly history: Pick<History, 'append'>
   readonly receivedAcks: ReceivedAcks
   readonly isBlocked: (sender: string) => boolean
@@ -89,7 +89,8 @@ export function createReceiver(parts: ReceiverParts): Receiver {
       const received = readLine(line, stations, isBlocked)
       if (typeof received === 'string') metrics.count(received)
       else if ('kind' in received) answers.push(received)
-      else messages.push(received)
+      else if ('to' in received) messages.push(received)
+      else messages.push(...received)
     }
     const storing = messages.length > 0 ? storeMessages(messages) : undefined
     if (answers.length > 0) await storeAcks(answers)
@@ -98,19 +99,20 @@ export function createReceiver(parts: ReceiverParts): Receiver {
 }
 
 /**
- * Reads a message to a registered station from a line, or an ack that a device of the station wants. For any other line,
- * returns the counter of the reason.
+ * Reads a message from a line: one for the ring of each station that gets it. Or reads an ack that a device of the
+ * station wants. For any other line, returns the counter of the reason.
  */
 function readLine(
   line: string,
-  stations: Pick<Stations, 'get'>,
+  stations: Pick<Stations, 'get' | 'besides'>,
   isBlocked: (sender: string) => boolean,
-): ReceivedMessage | ReceivedAck | DropCounter {
+): ReceivedMessage | readonly ReceivedMessage[] | ReceivedAck | DropCounter {
   const packet = parsePacket(line)
   const addressee = packet && addresseeOf(packet)
   if (!addressee) return 'packets_unparsable'
   const station = stations.get(addressee.to)
-  if (!station) return 'messages_not_addressed'
+  const others = stations.besides(addressee.to)
+  if (!station && others.length === 0) return 'messages_not_addressed'
   const message = parseMessage(line, addressee)
   const isAnswer = message.kind === 'ack' || message.kind === 'rejection'
   if (message.kind === 'not_for_operator' || (isAnswer && !wantsReceivedAcks(station)))
@@ -123,7 +125,10 @@ function readLine(
   const { to, seqId, text } = message
   // The text is copied, because a view would keep the whole chunk in memory while the message waits.
   const bytes = Buffer.from(text, 'latin1')
-  return { from: packet.source, sourceAsReceived: packet.sourceAsReceived, to, seqId, text: bytes }
+  const received = { from: packet.source, sourceAsReceived: packet.sourceAsReceived, to, seqId, text: bytes }
+  if (others.length === 0) return received
+  const copies = others.map((ring) => ({ ...received, ring }))
+  return station ? [received, ...copies] : copies
 }
 
 /** Logs one line when storing begins to fail and one when it works again, however long the outage lasts. */

@@ -95,10 +95,15 @@ export function parseDeviceKey(key: string): readonly [station: StationKey, id: 
 }
 
 /**
- * Whether a message of the sender is acknowledged: at least one device of the station takes it, wants acks and has a
- * live push token. An ack for a message that no notification announces would mislead the sender.
+ * Whether a message to the station is acknowledged: at least one device takes it, wants acks and has a live push token.
+ * An ack for a message that no notification announces would mislead the sender. A message in the ring of another station
+ * is not acknowledged for that station.
  */
-export function wantsAcks(station: Station | undefined, message: { readonly from: StationKey }): boolean {
+export function wantsAcks(
+  station: Station | undefined,
+  message: { readonly from: StationKey; readonly ring?: StationKey },
+): boolean {
+  if (message.ring !== undefined) return false
   const isAcknowledging = ({ ackMessages, tokenDead, options }: Device) =>
     ackMessages && !tokenDead && takes(options, message)
   return station?.devices.some(isAcknowledging) ?? false
@@ -107,4 +112,9 @@ export function wantsAcks(station: Station | undefined, message: { readonly from
 /** Whether acks to the station are stored: at least one of its devices wants them. */
 export function wantsReceivedAcks(station: Station | undefined): boolean {
   return station?.devices.some(({ options }) => options.wantAcks) ?? false
+}
+
+/** Whether a device of the station gets messages to all SSIDs of its callsign. */
+export function wantsAnySsid(station: Station | undefined): boolean {
+  return station?.devices.some(({ options }) => options.anySsid) ?? false
 }

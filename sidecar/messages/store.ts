@@ -150,6 +150,13 @@ export interface Stations {
   readonly size: number
   keys(): Iterable<StationKey>
   /**
+   * Returns the other stations that get a message to `addressee`, because one of their devices wants messages to all
+   * SSIDs of its callsign.
+   */
+  besides(addressee: StationKey): readonly StationKey[]
+  /** Returns all stations with such a device. */
+  anySsidKeys(): readonly StationKey[]
+  /**
    * Counts each station once, under the platform of its oldest device. So the sum over all platforms is the number of
    * stations.
    */
@@ -175,7 +182,9 @@ export interface Stations {
   readonly avatarChanges: number
   /** Reads the avatars with their images. The result contains only those of `keys` that have an avatar. */
   avatars(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarRecord>>
-  /** Calls `listener` after stations were added or removed, once the change is durable. */
+  /**
+   * Calls `listener` after stations were added or removed, or {@link anySsidKeys} changed, once the change is durable.
+   */
   onChange(listener: () => void): void
 }
 
@@ -216,7 +225,10 @@ export interface NewMessages {
    * Received acks and rejections newer than `since`, oldest first; absent unless the device wants them.
    */
   readonly acks?: readonly StoredAck[]
-  /** Whether the device has no options, so that the answer fits all such devices of the station. */
+  /**
+   * Whether the answer fits all devices of the station without options: the device has none, and the ring has no
+   * messages to other SSIDs of the station's callsign.
+   */
   readonly isShareable: boolean
   /** The stamp of the answer, which the phone stores as its next cursor. */
   readonly answerStamp: number

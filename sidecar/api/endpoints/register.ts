@@ -56,7 +56,11 @@ export function registerEndpoint(parts: RegisterParts): Endpoint {
       platform: body.platform,
       pushToken: body.pushToken,
       ackMessages: body.ackMessages,
-      options: { blocked: blockedList(body.blocked ?? []), wantAcks: body.wantAcks === true },
+      options: {
+        anySsid: body.anySsid === true,
+        blocked: blockedList(body.blocked ?? []),
+        wantAcks: body.wantAcks === true,
+      },
       client: newcomerNetwork(client),
       ...(avatar ? { avatar } : {}),
     })

@@ -55,6 +55,10 @@ const OPTIONS: Members = {
     description:
       'Senders whose messages this phone does not get: callsigns, or beginnings of callsigns with a * at the end.',
   },
+  anySsid: {
+    type: ['boolean', 'null'],
+    description: 'Whether this phone also gets the messages to the other SSIDs of its callsign, as to shows.',
+  },
   wantAcks: {
     type: ['boolean', 'null'],
     description: 'Whether answers to this phone include the acks and rejections that the station received.',

@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts'
 import { hasOptions } from '../../messages/devices/device-options.ts'
+import { ringOf } from '../../messages/message.ts'
 import { deviceOf } from '../../messages/station.ts'
 import type { Cursors, DeviceId, Feed, History, StationKey, Stations, StoredMessage } from '../../messages/store.ts'
 import { logFetched } from './fetch-log.ts'
@@ -31,7 +32,8 @@ interface Load {
  * then on, the feed adds each message once it is durable, and requests need no query. A ring becomes absent again when
  * memory runs short. A ring is loaded again if a request has an older cursor or the station was registered again.
  *
- * A device with options gets an {@link ownAnswer}, which is read from the history and not cached.
+ * A device with options gets an {@link ownAnswer}, which is read from the history and not cached. So does every device
+ * while the ring has messages to other SSIDs of the station's callsign.
  *
  * Guarantee: an answer has exactly the messages that the history has for the station's present registration.
  */
@@ -72,9 +74,14 @@ export class LocalRings implements RingCache {
 
   #add(messages: readonly StoredMessage[]): void {
     for (const message of messages) {
-      this.#loads.get(message.to)?.late.push(message)
-      const cached = this.#memory.get(message.to)
+      const key = ringOf(message)
+      this.#loads.get(key)?.late.push(message)
+      const cached = this.#memory.get(key)
       if (!cached) continue
+      if (message.ring !== undefined) {
+        this.#memory.drop(key)
+        continue
+      }
       addToRing(cached.ring, message, this.#history.perStation)
       this.#memory.recount(cached)
     }
@@ -111,7 +118,8 @@ export class LocalRings implements RingCache {
       const cached = uncounted(createRing({ registeredAt, completeFrom: since, newestDropped, messages }, perStation))
       const isTruncated = newestDropped > since
       const answer = { head: this.#memory.headOf(key, cached, since), serverTime, isTruncated }
-      if (load && this.#stations.get(key)?.registeredAt === registeredAt) {
+      const isShareable = load?.late.every(({ ring }) => ring === undefined) === true
+      if (load && isShareable && this.#stations.get(key)?.registeredAt === registeredAt) {
         const newestRead = messages.at(-1)?.stamp ?? 0
         for (const message of load.late) if (message.stamp > newestRead) addToRing(cached.ring, message, perStation)
         this.#memory.put(key, cached)

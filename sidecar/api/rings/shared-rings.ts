@@ -73,6 +73,11 @@ export class SharedRings implements RingCache {
     ring.newestDropped = Math.max(ring.newestDropped, newestDropped)
     // A simultaneous request may already have added some of these messages, and newer ones.
     for (const message of messages) if (message.stamp > (ring.stamps.at(-1) ?? 0)) addToRing(ring, message, perStation)
+    // Messages to other SSIDs, which are not cached, have replaced messages that still are.
+    if (cached && (ring.stamps[0] ?? Number.POSITIVE_INFINITY) <= ring.newestDropped) {
+      this.#memory.drop(key)
+      return this.since(key, device, since)
+    }
     this.#memory.put(key, current)
     const last = ring.stamps.at(-1) ?? 0
     const head = this.#memory.headOf(key, current, since)
@@ -80,7 +85,10 @@ export class SharedRings implements RingCache {
     return { head, serverTime: last > since ? last : read.answerStamp, isTruncated: ring.newestDropped > since }
   }
 
-  /** Answers a device with options. `read`: the history since the cursor, if it was read already. */
+  /**
+   * Answers a device with options, or any device while the ring has messages to other SSIDs of the station's callsign.
+   * `read`: the history since the cursor, if it was read already.
+   */
   async #ownAnswer(
     key: StationKey,
     device: DeviceId,

@@ -29,8 +29,13 @@ function spellingsOf(station: StationKey): readonly string[] {
   return isWrittenWithZero(station) ? [station, `${station}-0`] : [station]
 }
 
+/** Whether a name stands for several stations: `K1ABC*`. */
+function isWildcard(station: StationKey): boolean {
+  return station.endsWith('*')
+}
+
 function isWrittenWithZero(station: StationKey): boolean {
-  return station.length + '-0'.length <= MAX_CALLSIGN_LENGTH && !station.includes('-')
+  return station.length + '-0'.length <= MAX_CALLSIGN_LENGTH && !station.includes('-') && !isWildcard(station)
 }
 
 /** Returns the bytes that one more station adds to a filter. Keys are ASCII. */
@@ -39,7 +44,7 @@ export function stationBytes(station: StationKey, { trackOutgoing }: FilterForm)
   const bytes = isWrittenWithZero(station)
     ? 2 * station.length + '/'.length + '/-0'.length
     : station.length + '/'.length
-  return bytes * (trackOutgoing ? 2 : 1)
+  return bytes * (trackOutgoing && !isWildcard(station) ? 2 : 1)
 }
 
 /** Returns the bytes of a filter without any station. */
@@ -60,8 +65,12 @@ export function filterBytes(stations: Iterable<StationKey>, form: FilterForm): n
  */
 export function filterText(stations: ReadonlySet<StationKey>, login: string, { trackOutgoing }: FilterForm): string {
   if (stations.size === 0) return `g/${login}`
-  const names = [...stations].sort().flatMap(spellingsOf).join('/')
-  return trackOutgoing ? `g/${names} b/${names}` : `g/${names}`
+  const names = [...stations].sort()
+  const addressees = `g/${names.flatMap(spellingsOf).join('/')}`
+  if (!trackOutgoing) return addressees
+  // Outgoing packets of a station are those that it sends itself, and not those of its other SSIDs.
+  const sources = names.filter((name) => !isWildcard(name)).flatMap(spellingsOf)
+  return sources.length > 0 ? `${addressees} b/${sources.join('/')}` : addressees
 }
 
 /** Returns the line that changes the filter of a running connection. */

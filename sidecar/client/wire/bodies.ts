@@ -41,6 +41,8 @@ export interface RegisterBody extends DeviceClaim {
    * Senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any ending.
    */
   readonly blocked?: readonly string[] | null
+  /** Whether this phone also gets the messages to the other SSIDs of its callsign. */
+  readonly anySsid?: boolean | null
   /** Whether answers to this phone include the acks and rejections that the station received. */
   readonly wantAcks?: boolean | null
   /** Cursor of the device, as server time in milliseconds; with `wantHistory`, the answer has newer messages. */

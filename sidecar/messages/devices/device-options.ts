@@ -2,6 +2,8 @@ import { isBlockedBy } from './blocked-senders.ts'
 
 /** The options of a device, as its last registration set them. */
 export interface DeviceOptions {
+  /** Whether the device also gets messages to the other SSIDs of its callsign. */
+  readonly anySsid: boolean
   /**
    * Senders whose messages the device does not get, in the form of {@link blockedList}. Other devices of the station get
    * these messages.
@@ -12,19 +14,22 @@ export interface DeviceOptions {
 }
 
 /** The options of a device that registered without any. */
-export const NO_OPTIONS: DeviceOptions = { blocked: [], wantAcks: false }
+export const NO_OPTIONS: DeviceOptions = { anySsid: false, blocked: [], wantAcks: false }
 
 /** Whether the device gets other answers than a device of its station without options. */
-export function hasOptions({ blocked, wantAcks }: DeviceOptions): boolean {
-  return blocked.length > 0 || wantAcks
+export function hasOptions({ anySsid, blocked, wantAcks }: DeviceOptions): boolean {
+  return anySsid || blocked.length > 0 || wantAcks
 }
 
 export function isSameOptions(a: DeviceOptions, b: DeviceOptions): boolean {
   // No entry contains a blank.
-  return a.wantAcks === b.wantAcks && a.blocked.join(' ') === b.blocked.join(' ')
+  return a.anySsid === b.anySsid && a.wantAcks === b.wantAcks && a.blocked.join(' ') === b.blocked.join(' ')
 }
 
 /** Whether a device with these options gets a message of its station's ring. */
-export function takes({ blocked }: DeviceOptions, { from }: { readonly from: string }): boolean {
-  return !isBlockedBy(blocked, from)
+export function takes(
+  { anySsid, blocked }: DeviceOptions,
+  { from, ring }: { readonly from: string; readonly ring?: string },
+): boolean {
+  return (ring === undefined || anySsid) && !isBlockedBy(blocked, from)
 }

@@ -156,6 +156,7 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     column(({ lastPush }) => lastPush?.outcome ?? null),
     column(({ lastPush }) => (lastPush?.reason ? withoutNul(lastPush.reason) : null)),
     column(({ options }) => options.wantAcks),
+    column(({ options }) => options.anySsid),
   ])
   await query(INSERT_STATIONS, [keys, page.map(({ registeredAt }) => registeredAt), page.map(({ proven }) => proven)])
   const avatars = page.flatMap(({ key, avatar }) => (avatar ? [{ key, ...avatar }] : []))
@@ -179,6 +180,7 @@ async function addStations({ query }: Queries, page: readonly StationContents[],
     messages.map(({ receivedAt }) => receivedAt),
     messages.map(({ newestDropped }) => newestDropped),
     messages.map(({ ackedAt }) => ackedAt),
+    messages.map(({ addressee }) => Buffer.from(addressee ?? '')),
     places,
   ])
 }
@@ -199,8 +201,8 @@ function droppedRows(page: readonly DroppedMessage[]): readonly SqlValue[] {
   return [page.map(({ station }) => station), page.map(identityOf), page.map(({ receivedAt }) => receivedAt)]
 }
 
-function identityOf({ station, source, seqId, text }: DroppedMessage): Buffer {
-  return messageIdentity({ from: source, to: station, seqId, text })
+function identityOf({ station, addressee, source, seqId, text }: DroppedMessage): Buffer {
+  return messageIdentity({ from: source, to: addressee ?? station, seqId, text })
 }
 
 /** Formats counts: `stations 12, devices 14, avatars 3, messages 600, dropped ones 20`. */

@@ -12,7 +12,7 @@ const RESULTS = `
   FROM device WHERE station = ?`
 
 const MESSAGES = `
-  SELECT source AS "from", station AS "to", seq_id AS seqId, time, acked_at AS ackedAt FROM message
+  SELECT source AS "from", coalesce(addressee, station) AS "to", seq_id AS seqId, time, acked_at AS ackedAt FROM message
   WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time DESC`
 
 interface ReportsParts {

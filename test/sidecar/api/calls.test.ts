@@ -130,6 +130,7 @@ describe('The API calls', () => {
     [{ wantHistory: 1 }, 'wantHistory'],
     [{ avatarImage: 5 }, 'avatarImage'],
     [{ wantAcks: 'yes' }, 'wantAcks'],
+    [{ anySsid: 1 }, 'anySsid'],
     [{ blocked: 'N1CALL' }, 'blocked'],
     [{ blocked: new Array(51).fill('N1CALL') }, 'blocked'],
     [{ blocked: ['N1CALL', 'N1 CALL'] }, 'blocked[1]'],

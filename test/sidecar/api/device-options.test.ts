@@ -45,6 +45,26 @@ describe('The API with options of a phone', () => {
     expect(body.messages.map(({ text }) => text)).to.deep.equal(['spam', 'hello'])
   })
 
+  // Shows: sidecar C17.3, C17.6.
+  it('a phone with anySsid gets messages to other SSIDs, beside a phone without', async () => {
+    await register({ deviceId: 'one', anySsid: true })
+    await register({ pushToken: 'another' })
+    await receive('own')
+    expect(texts(await sync(0))).to.deep.equal(['own'])
+    await receive('other', { to: 'N0CALL-9', ring: 'N0CALL-7' })
+    await receive('later')
+    const { body } = await sync(0, 'one')
+    expect(body.messages.map(({ to, text }) => [to, text])).to.deep.equal([
+      ['N0CALL-7', 'own'],
+      ['N0CALL-9', 'other'],
+      ['N0CALL-7', 'later'],
+    ])
+    expect(body.messages[0]).to.have.all.keys('from', 'to', 'seqId', 'text', 'time')
+    expect(texts(await sync(0))).to.deep.equal(['own', 'later'])
+    const off = await register({ deviceId: 'one', wantHistory: true, since: 0 })
+    expect(off.body.messages.map(({ text }) => text)).to.deep.equal(['own', 'later'])
+  })
+
   // Shows: sidecar C17.4.
   it('a phone that wants acks gets them in syncs and with its history', async () => {
     await register({ deviceId: 'one', wantAcks: true })

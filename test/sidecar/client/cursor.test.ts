@@ -47,7 +47,7 @@ describe('The cursor of the client', () => {
   })
 
   // Shows: sidecar C4.31, C17.4.
-  it('tells the app whether the server no longer had all messages, and which acks arrived', async () => {
+  it('reports to the app that messages are missing, and which acks arrived', async () => {
     const ack = { from: 'W1AW', seqId: '1', kind: 'ack' as const, time: 2 }
     const cursor = cursorOf({ cursor: 1 })
     await cursor.take(async () => ({ serverTime: 3, messages: [message(3)], truncated: true, acks: [ack] }))

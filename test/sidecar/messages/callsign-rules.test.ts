@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { callsignMatcher, createCallsignRules } from '../../../sidecar/messages/callsign-rules.ts'
+import { NO_OPTIONS } from '../../../sidecar/messages/devices/device-options.ts'
 import { recordedLog } from '../../support/recorded-log.ts'
-import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
+import { register, registration, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
 describe('The callsign rules', () => {
   const stores = temporaryStores()
@@ -28,6 +29,19 @@ describe('The callsign rules', () => {
     expect(shown('level', 'event', 'count', 'stations')).to.deep.equal([
       ['warn', 'stations-reserved', 2, ['SMSGTE', 'N0CALL-99']],
     ])
+  })
+
+  // Shows: sidecar C17.7, C17.8.
+  it('requests all SSIDs of a callsign only if a device wants them, never reserved ones', async () => {
+    const { rules, store } = await setUp(['SMSGTE', 'W1AW-9'])
+    const anySsid = { options: { ...NO_OPTIONS, anySsid: true } }
+    expect(rules.filterNames()).to.deep.equal(['W1AW'])
+    for (const key of ['W1AW', 'W1AW-7', 'SMSGTE', 'KD9ABCDE'])
+      await store.stations.register(registration(key, anySsid))
+    expect(rules.filterNames()).to.deep.equal(['W1AW', 'W1AW-7', 'KD9ABCDE', 'W1AW*'])
+    const besides = (addressee: string) => rules.activeStations.besides(addressee)
+    expect([besides('W1AW-5'), besides('W1AW'), besides('W1AW-9')]).to.deep.equal([['W1AW', 'W1AW-7'], ['W1AW-7'], []])
+    expect(besides('SMSGTE-1')).to.deep.equal([])
   })
 
   it('keeps login callsigns reserved even if the lists do not contain them', async () => {

@@ -77,6 +77,20 @@ describe('The receiver', () => {
     expect(counts('acks_received', 'messages_not_for_operator', 'messages_blocked')).to.deep.equal([2, 2, 1])
   })
 
+  // Shows: sidecar C17.6, C17.7.
+  it('stores a message for its station, and for other SSIDs that want all messages', async () => {
+    const { receive, store, history, counts, sent } = await setUp()
+    await store.stations.register(registration('B-7', { ackMessages: true, options: { ...NO_OPTIONS, anySsid: true } }))
+    await receive([packet(':B        :one{1'), packet(':B-9      :two{2'), packet(':B-7      :three{3')])
+    await receive([packet(':BX       :no{4'), packet(':B-999    :no{5'), packet(':B-9      :ack12')])
+    const shown = (await history('B-7')).map(({ to, text }) => `${to} ${text}`)
+    expect(shown).to.deep.equal(['B one', 'B-9 two', 'B-7 three'])
+    expect((await history('B')).map(({ text }) => String(text))).to.deep.equal(['one'])
+    expect(sent).to.deep.equal(['B>APRS,TCPIP*::A        :ack1', 'B-7>APRS,TCPIP*::A        :ack3'])
+    expect(counts('messages_stored', 'messages_not_addressed', 'messages_not_for_operator')).to.deep.equal([4, 2, 1])
+    expect(counts('acks_throttled', 'acks_unsendable')).to.deep.equal([0, 0])
+  })
+
   it('counts acks that could not be stored', async () => {
     const { receive, store, counts } = await setUp()
     await store.stations.register({ ...B, options: { ...NO_OPTIONS, wantAcks: true } })

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { claim, registration } from '../../support/running-api.ts'
 import { RETRANSMISSION_MS, startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 
 describe('A sidecar that receives messages', () => {
@@ -21,6 +22,36 @@ describe('A sidecar that receives messages', () => {
       { ...shown, seqId: '7', text: bytes.toString('latin1'), textBytes: bytes.toString('base64') },
       { ...shown, seqId: '8', text: blanks },
     ])
+  })
+
+  // Shows: sidecar C17.6, C17.7, C17.8.
+  it('a phone with anySsid is notified of messages to other SSIDs, which get no ack', async () => {
+    await whole.register('N0CALL', { anySsid: true, ackMessages: true })
+    const filters = () => whole.upstream.clients().map(({ filter }) => filter)
+    await whole.upstream.until(() => filters().join().includes('N0CALL*'))
+    await whole.receive('N1CALL', 'N0CALL-9', 'for another SSID{1')
+    await whole.receive('N1CALL', 'N0CALLX', 'for another callsign{2')
+    await whole.receive('N1CALL', 'N0CALL-7', 'for this one{3')
+    await whole.endWindow()
+    const push = await whole.fcm.waitFor(({ data }) => data.count === '2')
+    expect(push.data).to.include({ to: 'N0CALL-7', collapseId: 'aprs-N0CALL-7' })
+    expect((await whole.messages('N0CALL')).map(({ to, text }) => [to, text])).to.deep.equal([
+      ['N0CALL-9', 'for another SSID'],
+      ['N0CALL-7', 'for this one'],
+    ])
+    expect(whole.acks()).to.deep.equal(['N0CALL-7>APRS,TCPIP*::N1CALL   :ack3'])
+    await whole.post('/v1/register', registration('N0CALL', { ackMessages: true }))
+    await whole.register('N2CALL')
+    expect(filters().join()).to.not.include('*')
+    expect((await whole.messages('N0CALL')).map(({ to }) => to)).to.deep.equal(['N0CALL-7'])
+  })
+
+  // Shows: sidecar C17.4.
+  it('a phone that wants acks gets those of the messages that its user sent', async () => {
+    await whole.register('N0CALL', { wantAcks: true })
+    await whole.receive('N1CALL', 'N0CALL-7', 'ack42')
+    const { body } = await whole.post('/v1/sync', { ...claim('N0CALL'), since: 0 })
+    expect(body.acks).to.deep.equal([{ from: 'N1CALL', seqId: '42', kind: 'ack', time: body.serverTime }])
   })
 
   // Shows: sidecar 2.4, 16.1, 16.2, 19.3, F1.8.

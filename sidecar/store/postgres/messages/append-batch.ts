@@ -1,9 +1,12 @@
+import { ringOf } from '../../../messages/message.ts'
 import type { AppendOutcome, ReceivedMessage, StationKey } from '../../../messages/store.ts'
 import { byteaArray, type SqlValue } from '../database/sql-values.ts'
 
 /** Characters of {@link AppendAnswer.kinds}. The third one, `1`, means a duplicate. */
 const NO_STATION = '0'
 const STORED = '2'
+
+const NO_BYTES = Buffer.alloc(0)
 
 /** The messages of one caller. */
 export interface AppendRequest {
@@ -62,7 +65,7 @@ export function batchOf(requests: readonly AppendRequest[], horizons: Horizons):
   for (const { messages, identities, mayAck, since } of requests) {
     for (const [number, message] of messages.entries()) {
       const identity = identities[number] as Buffer
-      const name = identity.toString('latin1')
+      const name = `${ringOf(message)} ${identity.toString('latin1')}`
       const former = latest.get(name)
       const horizon = message.seqId === '' ? horizons.unnumbered : horizons.numbered
       const isCopy = former !== undefined && since - (distinct[former]?.since ?? 0) < horizon
@@ -72,7 +75,7 @@ export function batchOf(requests: readonly AppendRequest[], horizons: Horizons):
         distinct.push({ message, identity, since })
       }
       places.push(place)
-      if (mayAck && message.seqId !== '') acks.push({ place, message })
+      if (mayAck && message.seqId !== '' && message.ring === undefined) acks.push({ place, message })
     }
   }
   return { distinct, places, acks }
@@ -81,7 +84,7 @@ export function batchOf(requests: readonly AppendRequest[], horizons: Horizons):
 /** Returns the parameters of the SQL function `append` that the batch determines. `now`: elapsed milliseconds. */
 export function rowsOf({ distinct, acks }: AppendBatch, now: number): readonly SqlValue[] {
   return [
-    distinct.map(({ message }) => message.to),
+    distinct.map(({ message }) => ringOf(message)),
     byteaArray(distinct.map(({ message }) => Buffer.from(message.from))),
     byteaArray(distinct.map(({ message }) => Buffer.from(message.seqId))),
     byteaArray(distinct.map(({ message }) => message.text)),
@@ -93,9 +96,14 @@ export function rowsOf({ distinct, acks }: AppendBatch, now: number): readonly S
   ]
 }
 
+/** Returns the addressee of each message that is in the ring of another station; otherwise empty. */
+export function addresseesOf({ distinct }: AppendBatch): SqlValue {
+  return byteaArray(distinct.map(({ message: { to, ring } }) => (ring === undefined ? NO_BYTES : Buffer.from(to))))
+}
+
 /** Returns the stations for which the batch stored a message. */
 export function storedFor({ distinct }: AppendBatch, { kinds }: AppendAnswer): readonly StationKey[] {
-  return distinct.flatMap(({ message }, index) => (kinds[index] === STORED ? message.to : []))
+  return distinct.flatMap(({ message }, index) => (kinds[index] === STORED ? ringOf(message) : []))
 }
 
 /** Returns the outcomes for the messages of each request, in order. */

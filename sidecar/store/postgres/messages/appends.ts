@@ -11,6 +11,7 @@ import {
   type AppendAnswer,
   type AppendBatch,
   type AppendRequest,
+  addresseesOf,
   batchOf,
   outcomesOf,
   rowsOf,
@@ -37,8 +38,9 @@ const GIVE_UP_MS = 60_000
  */
 const STATIONS_PER_SENDER = 10
 
-const APPEND =
-  'SELECT base, kinds, acks, originals FROM append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)'
+const APPEND = `
+  SELECT base, kinds, acks, originals
+  FROM append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 
 /** Returns the outcomes for a caller, or throws its error. */
 type Result = () => readonly AppendOutcome[]
@@ -143,6 +145,7 @@ class BatchedAppends implements Appends {
         ack.minIntervalMs,
         ack.maxPerSenderPerMinute,
         ack.maxPerSenderPerMinute * STATIONS_PER_SENDER,
+        addresseesOf(batch),
       ])
       if (answer) return answer
       throw new StoreError('store_fault')

@@ -24,8 +24,8 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
     async since(key, device, since, from = since) {
       const reading = await reader.read(key, device, from)
       if (!reading.station) return undefined
-      const { options, registeredAt, newest, newestDropped, acks } = reading.station
-      const isShareable = !hasOptions(options)
+      const { options, registeredAt, newest, newestDropped, hasOtherSsids, acks } = reading.station
+      const isShareable = !hasOptions(options) && !hasOtherSsids
       const messages = isShareable
         ? reading.station.messages
         : reading.station.messages.filter((message) => takes(options, message))

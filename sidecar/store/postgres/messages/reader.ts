@@ -16,6 +16,7 @@ const WAITING_READS = 10_000
 const READ = `
   SELECT last, station_registered_at AS "registeredAt", keys, registered_at AS "since", cursors,
     options, newest, newest_dropped AS "newestDropped", messages,
+    other_ssids AS "hasOtherSsids",
     newest_ack AS "newestAck", acks
   FROM read_newer($1, $2, $3) ORDER BY i`
 
@@ -39,6 +40,7 @@ interface Row {
   readonly newest: number | null
   readonly newestDropped: number | null
   readonly messages: Buffer | null
+  readonly hasOtherSsids: boolean | null
   readonly newestAck: number | null
   /** JSON of an array of {@link StoredAck}. */
   readonly acks: string | null
@@ -65,6 +67,8 @@ export interface Reading {
   readonly newestDropped: number
   /** Acks newer than the cursor of the request, oldest first; undefined unless the device wants acks. */
   readonly acks: readonly StoredAck[] | undefined
+  /** Whether the ring has messages to other SSIDs of the station's callsign. */
+  readonly hasOtherSsids: boolean
   /** Messages newer than the cursor of the request, oldest first. */
   readonly messages: readonly StoredMessage[]
 }
@@ -136,9 +140,10 @@ export function openReader(database: Queries, timeline: () => number = () => 0):
       const unpacked = messages ? unpackMessages(key, messages) : []
       const newest = Math.max(row.newest ?? 0, row.newestAck ?? 0)
       const newestDropped = row.newestDropped ?? 0
+      const hasOtherSsids = row.hasOtherSsids ?? false
       const options: DeviceOptions = row.options === null ? NO_OPTIONS : JSON.parse(row.options)
       const acks: Reading['acks'] = options.wantAcks ? JSON.parse(row.acks ?? '[]') : undefined
-      const station = { registeredAt, devices, options, newest, newestDropped, acks, messages: unpacked }
+      const station = { registeredAt, devices, options, newest, newestDropped, hasOtherSsids, acks, messages: unpacked }
       return { last, station, lineage }
     },
   }

@@ -1,13 +1,15 @@
+import { destinationOf } from '../../../messages/message.ts'
 import type { StationKey, StoredMessage } from '../../../messages/store.ts'
 
-const HEAD_BYTES = 16
+const HEAD_BYTES = 18
 
 /**
  * Unpacks the messages that the SQL function `read_newer` packs into one value. Each has a stamp of 8 bytes, and the
- * lengths of its source, sequence id and text in 2, 2 and 4 bytes. These three follow. The returned texts are views of
+ * lengths of its source, sequence id, text and addressee in 2, 2, 4 and 2 bytes. These four follow. The addressee is empty
+ * unless it is another SSID of the station's callsign. The returned texts are views of
  * `packed`, and keep it in memory.
  */
-export function unpackMessages(to: StationKey, packed: Buffer): readonly StoredMessage[] {
+export function unpackMessages(station: StationKey, packed: Buffer): readonly StoredMessage[] {
   const messages: StoredMessage[] = []
   let head = 0
   while (head < packed.length) {
@@ -15,12 +17,13 @@ export function unpackMessages(to: StationKey, packed: Buffer): readonly StoredM
     const source = head + HEAD_BYTES
     const seqId = source + packed.readUInt16BE(head + 8)
     const text = seqId + packed.readUInt16BE(head + 10)
-    const end = text + packed.readUInt32BE(head + 12)
+    const addressee = text + packed.readUInt32BE(head + 12)
+    const end = addressee + packed.readUInt16BE(head + 16)
     messages.push({
       from: packed.toString('utf8', source, seqId),
-      to,
+      ...destinationOf(station, packed.toString('utf8', addressee, end)),
       seqId: packed.toString('utf8', seqId, text),
-      text: packed.subarray(text, end),
+      text: packed.subarray(text, addressee),
       stamp,
     })
     head = end

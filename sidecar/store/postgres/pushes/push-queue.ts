@@ -1,4 +1,5 @@
 import type { Clock } from '../../../clock.ts'
+import { destinationOf } from '../../../messages/message.ts'
 import { PUSH_LEASE_MS, type PushClaim, type PushQueue } from '../../../messages/push-queue.ts'
 import type { PushResult } from '../../../messages/reports/push-result.ts'
 import { deviceKey } from '../../../messages/station.ts'
@@ -16,7 +17,8 @@ const WAITING_ROWS = 100_000
 
 const CLAIM = `
   SELECT station, device, platform, push_token AS "pushToken", token_dead AS "tokenDead", lease_until AS lease, tries,
-    refusals, since_first_try AS "firstTryMs", waited AS "waitedMs", count, time, source, seq_id AS "seqId", text
+    refusals, since_first_try AS "firstTryMs", waited AS "waitedMs", count, time, source, seq_id AS "seqId", text,
+    addressee
   FROM claim_pushes($1, $2, $3, $4)`
 const SETTLE = 'SELECT station AS key, due_in AS "dueInMs" FROM settle_pushes($1, $2, $3, $4, $5, $6, $7, $8)'
 const POSTPONE = 'SELECT postpone_pushes($1, $2, $3, $4, $5, $6, $7, $8, $9)'
@@ -37,6 +39,7 @@ interface ClaimRow {
   readonly source: Buffer
   readonly seqId: Buffer
   readonly text: Buffer
+  readonly addressee: Buffer
 }
 
 /** A claim, with the key of its device. `lease` distinguishes it from other claims of the same device. */
@@ -227,7 +230,13 @@ function resultColumns(all: readonly Leased[]): readonly SqlValue[] {
 function claimOf(row: ClaimRow): PushClaim {
   const { station, device: id, platform, pushToken, tokenDead, tries, refusals, count, time } = row
   const from = row.source.toString()
-  const newest = { from, to: station, seqId: row.seqId.toString(), text: row.text, stamp: time }
+  const newest = {
+    from,
+    ...destinationOf(station, row.addressee.toString()),
+    seqId: row.seqId.toString(),
+    text: row.text,
+    stamp: time,
+  }
   return {
     station,
     device: { id, platform, pushToken, tokenDead },

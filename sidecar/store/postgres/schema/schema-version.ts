@@ -1,8 +1,8 @@
 /** The version of the schema that the files in `tables/` create. Older versions were never published. */
-export const BASELINE = 10
+export const BASELINE = 11
 
 /**
- * The upgrade steps after {@link BASELINE}: the first upgrades version 10 to version 11, and so on. A step may only add,
+ * The upgrade steps after {@link BASELINE}: the first upgrades version 11 to version 12, and so on. A step may only add,
  * because instances of the previous version still run beside the new ones. Never change a published step.
  */
 export const STEPS: readonly string[] = []

@@ -33,7 +33,7 @@ const FIND_STATION = readSql(new URL('./find-station.sql', import.meta.url))
 const REGISTER = `
   SELECT kind, version, registered_at AS "registeredAt", written_at AS "writtenAt", now, icon, hash,
     updated_at AS "updatedAt", devices, displaced
-  FROM register_stations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ORDER BY i`
+  FROM register_stations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ORDER BY i`
 
 const REMOVE = 'SELECT remove_station($1, $2, $3) AS version'
 
@@ -134,6 +134,8 @@ class PostgresRegistry implements Registry {
   }
 
   readonly keys = (): IterableIterator<StationKey> => this.#copy.keys()
+  readonly besides = (addressee: StationKey): readonly StationKey[] => this.#copy.besides(addressee)
+  readonly anySsidKeys = (): readonly StationKey[] => this.#copy.anySsidKeys()
   readonly countStations: Stations['countStations'] = () => this.#copy.countStations()
   readonly countDevices: Stations['countDevices'] = () => this.#copy.countDevices()
   readonly onChange = (listener: () => void): void => this.#copy.onChange(listener)
@@ -187,6 +189,7 @@ class PostgresRegistry implements Registry {
       column(({ ackMessages }) => ackMessages),
       column(({ options = NO_OPTIONS }) => options.blocked.join(' ')),
       column(({ options = NO_OPTIONS }) => options.wantAcks),
+      column(({ options = NO_OPTIONS }) => options.anySsid),
       column(({ avatar }) => (avatar ? withoutNul(avatar.icon) : null)),
       column(({ avatar }) => avatar?.image ?? null),
       column(({ avatar }) => avatar?.hash ?? null),

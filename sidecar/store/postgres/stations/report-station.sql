@@ -10,7 +10,8 @@ SELECT coalesce(avatar.hash, '') AS "avatarHash",
     ORDER BY registered_at, device.key)
   FROM device LEFT JOIN push_due ON push_due.station = device.key WHERE device.station = $1) AS devices,
   (SELECT json_agg(json_build_object(
-      'from', encode(source, 'hex'), 'seqId', encode(seq_id, 'hex'), 'time', time, 'ackedAt', acked_at)
+      'from', encode(source, 'hex'), 'seqId', encode(seq_id, 'hex'), 'time', time, 'ackedAt', acked_at,
+      'to', convert_from(addressee, 'UTF8'))
     ORDER BY time DESC)
   FROM ring WHERE ring.station = $1 AND time > 0) AS messages
 FROM station LEFT JOIN avatar ON avatar.station = station.key WHERE station.key = $1

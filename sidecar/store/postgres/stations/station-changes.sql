@@ -12,7 +12,9 @@ FROM clock
           'id', substr(key, length(station) + 2), 'platform', platform, 'pushToken', push_token,
           'tokenDead', token_dead, 'ackMessages', ack_messages, 'registeredAt', registered_at,
           'lastSeenAt', last_seen_at,
-          'options', json_build_object('blocked', string_to_array(blocked, ' '), 'wantAcks', want_acks)) ORDER BY registered_at)
+          'options', json_build_object(
+            'anySsid', any_ssid, 'blocked', string_to_array(blocked, ' '), 'wantAcks', want_acks))
+          ORDER BY registered_at)
         FROM device WHERE device.station = station.key), '[]') AS devices,
       avatar.icon, avatar.hash, avatar.updated_at AS "updatedAt"
     FROM station LEFT JOIN avatar ON avatar.station = station.key WHERE station.key = changed.key LIMIT 1

@@ -1,4 +1,6 @@
 import type { Log } from '../../../log.ts'
+import { AnySsidStations } from '../../../messages/devices/any-ssid-stations.ts'
+import { wantsAnySsid } from '../../../messages/station.ts'
 import {
   createPlatformCounts,
   isSameAvatar,
@@ -34,6 +36,7 @@ export class StationCopy {
   readonly #entries = new Map<StationKey, Entry>()
   readonly #listeners: (() => void)[] = []
   readonly #counts = createPlatformCounts()
+  readonly #anySsid = new AnySsidStations()
   readonly #log: Log
   #avatarChanges = 0
   #seen = 0
@@ -63,6 +66,14 @@ export class StationCopy {
     return this.#entries.keys()
   }
 
+  besides(addressee: StationKey): readonly StationKey[] {
+    return this.#anySsid.besides(addressee)
+  }
+
+  anySsidKeys(): readonly StationKey[] {
+    return this.#anySsid.keys()
+  }
+
   countStations() {
     return this.#counts.stations()
   }
@@ -71,7 +82,7 @@ export class StationCopy {
     return this.#counts.devices()
   }
 
-  /** Calls `listener` whenever a station was added or removed. */
+  /** Calls `listener` whenever a station was added or removed, or {@link anySsidKeys} changed. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
   }
@@ -111,7 +122,7 @@ export class StationCopy {
     if (isMoved) this.#notify()
   }
 
-  /** Returns whether the change added or removed the station. */
+  /** Returns whether the change added or removed the station, or changed {@link anySsidKeys}. */
   #put([key, record]: Change, version: number): boolean {
     const former = this.#entries.get(key)
     if (former && former.version > version) return false
@@ -126,7 +137,8 @@ export class StationCopy {
     if (station && record) this.#entries.set(key, { station, inDatabase: record.devices, version })
     else this.#entries.delete(key)
     if (!isSameAvatar(station?.avatar ?? { state: 'never' }, former?.station.avatar)) this.#avatarChanges += 1
-    return (former === undefined) !== (station === undefined)
+    const hasAnySsidChanged = this.#anySsid.set(key, wantsAnySsid(station))
+    return hasAnySsidChanged || (former === undefined) !== (station === undefined)
   }
 
   #notify(): void {

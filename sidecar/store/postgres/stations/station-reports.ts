@@ -16,8 +16,8 @@ interface StationRow {
   readonly avatarHash: string
   /** Null only while a station without devices is being removed. */
   readonly devices: readonly (DeviceReport & { readonly key: string })[] | null
-  /** Null if there are none. */
-  readonly messages: readonly Omit<MessageReport, 'to'>[] | null
+  /** Null if there are none. `to` is empty for a message to the station itself. */
+  readonly messages: readonly MessageReport[] | null
 }
 
 interface ReportsParts {
@@ -49,9 +49,9 @@ export function openReports({ database, stations }: ReportsParts): StationReport
           const [, id] = parseDeviceKey(key)
           return { ...device, lastSeenAt: Math.max(device.lastSeenAt, deviceOf(copy, id)?.lastSeenAt ?? 0) }
         }),
-        messages: (row.messages ?? []).map(({ from, seqId, time, ackedAt }) => ({
+        messages: (row.messages ?? []).map(({ from, to, seqId, time, ackedAt }) => ({
           from: textIn(from),
-          to: station,
+          to: to || station,
           seqId: textIn(seqId),
           time,
           ackedAt,

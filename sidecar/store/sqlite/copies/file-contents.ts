@@ -36,13 +36,14 @@ const STATIONS = `
 
 const DEVICES = `
   SELECT station, id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages,
-    blocked, want_acks AS wantAcks, registered_at AS registeredAt, last_seen_at AS lastSeenAt,
+    blocked, want_acks AS wantAcks, any_ssid AS anySsid, registered_at AS registeredAt, last_seen_at AS lastSeenAt,
     pushed_through AS pushedThrough, newest_cursor AS newestCursor, first_token AS firstToken, last_push_at AS lastPushAt,
     last_push_outcome AS lastPushOutcome, last_push_reason AS lastPushReason
   FROM device WHERE station IN (SELECT value FROM json_each(?)) ORDER BY station, id`
 
 const MESSAGES = `
-  SELECT station, time AS stamp, source, seq_id AS seqId, text, received_at AS receivedAt, acked_at AS ackedAt
+  SELECT station, time AS stamp, source, seq_id AS seqId, text, received_at AS receivedAt, acked_at AS ackedAt,
+    addressee
   FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time`
 
 const ACKS = `
@@ -50,7 +51,7 @@ const ACKS = `
   WHERE station IN (SELECT value FROM json_each(?)) ORDER BY time`
 
 const DROPPED = `
-  SELECT station, source, seq_id AS seqId, text, received_at AS receivedAt FROM message
+  SELECT station, source, seq_id AS seqId, text, received_at AS receivedAt, addressee FROM message
   WHERE time IN (SELECT value FROM json_each(?)) AND station IN (SELECT key FROM station) ORDER BY time`
 
 interface StationRow extends Pick<StationContents, 'key' | 'registeredAt'> {

@@ -6,10 +6,10 @@ import type { Connection } from './connection.ts'
 const APPLICATION_ID = 0x6d637363
 
 /** The version of the schema that the files in `tables/` create. Older versions were never published. */
-export const BASELINE = 12
+export const BASELINE = 13
 
 /**
- * The upgrade steps after {@link BASELINE}: the first upgrades version 12 to version 13, and so on. Never change a
+ * The upgrade steps after {@link BASELINE}: the first upgrades version 13 to version 14, and so on. Never change a
  * published step.
  */
 const STEPS: readonly string[] = []

@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { contentEnd, messageNumber } from '../../../aprs/sequence-id.ts'
 import type { HistorySettings } from '../../../config/settings.ts'
 import { horizonsMs } from '../../../messages/duplicate-horizons.ts'
+import { ringOf } from '../../../messages/message.ts'
 import type { IncomingMessage, StationKey } from '../../../messages/store.ts'
 import { readSql } from '../../read-sql.ts'
 import type { Connection } from '../database/connection.ts'
@@ -22,7 +23,14 @@ const DROPPED = readSql(new URL('./dropped-marks.sql', import.meta.url))
 
 const FROM_SENDERS = readSql(new URL('./sender-marks.sql', import.meta.url))
 
-type Mark = readonly [station: StationKey, source: string, seqId: string, hex: string, receivedAt: number]
+type Mark = readonly [
+  station: StationKey,
+  source: string,
+  seqId: string,
+  hex: string,
+  receivedAt: number,
+  addressee: string,
+]
 
 interface MarksRow {
   /** A JSON array of {@link Mark}. */
@@ -92,8 +100,9 @@ class MarkedDuplicates implements Duplicates {
     tx.onRollback(() => {
       for (const { digest, time } of formerMarks) this.#mark(digest, time)
     })
-    return messages.map(({ from, to, seqId, text }) => {
-      const registeredAt = this.#stations.registeredAt(to)
+    return messages.map((message) => {
+      const { from, to, seqId, text } = message
+      const registeredAt = this.#stations.registeredAt(ringOf(message))
       if (registeredAt === undefined) return false
       const digest = this.#digestOf(registeredAt, to, from, seqId, text)
       // The difference may have either sign, so that a clock that was wrong for a while has no lasting effect.
@@ -108,10 +117,12 @@ class MarkedDuplicates implements Duplicates {
 
   /** Adds marks for the messages in a row. */
   remember([row]: readonly MarksRow[]): void {
-    for (const [station, source, seqId, hex, receivedAt] of JSON.parse(row?.marks ?? '[]') as readonly Mark[]) {
+    for (const [station, source, seqId, hex, receivedAt, addressee] of JSON.parse(
+      row?.marks ?? '[]',
+    ) as readonly Mark[]) {
       const registeredAt = this.#stations.registeredAt(station)
       if (registeredAt === undefined) continue
-      this.#mark(this.#digestOf(registeredAt, station, source, seqId, Buffer.from(hex, 'hex')), receivedAt)
+      this.#mark(this.#digestOf(registeredAt, addressee, source, seqId, Buffer.from(hex, 'hex')), receivedAt)
     }
   }
 
@@ -120,15 +131,16 @@ class MarkedDuplicates implements Duplicates {
    * more messages in a ring, few are from one sender.
    */
   async #readRings(tx: Transaction, messages: readonly IncomingMessage[]): Promise<void> {
-    const unread = messages.filter(({ to, from }) => this.#senders.get(to)?.has(from))
+    const unread = messages.filter((message) => this.#senders.get(ringOf(message))?.has(message.from))
     if (unread.length === 0) return
-    const pairs = unread.map(({ to, from }) => [from, this.#rings.fromBefore(to)])
+    const pairs = unread.map((message) => [message.from, this.#rings.fromBefore(ringOf(message))])
     this.remember(await tx.look<MarksRow>(FROM_SENDERS, JSON.stringify(pairs)))
     tx.onCommit(() => {
-      for (const { to, from } of unread) {
-        const senders = this.#senders.get(to)
-        senders?.delete(from)
-        if (senders?.size === 0) this.#senders.delete(to)
+      for (const message of unread) {
+        const ring = ringOf(message)
+        const senders = this.#senders.get(ring)
+        senders?.delete(message.from)
+        if (senders?.size === 0) this.#senders.delete(ring)
       }
     })
   }

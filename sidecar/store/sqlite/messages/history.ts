@@ -2,6 +2,7 @@ import { contentEnd, messageNumber } from '../../../aprs/sequence-id.ts'
 import type { Clock } from '../../../clock.ts'
 import type { Log } from '../../../log.ts'
 import { hasOptions, takes } from '../../../messages/devices/device-options.ts'
+import { destinationOf, ringOf } from '../../../messages/message.ts'
 import { deviceOf } from '../../../messages/station.ts'
 import type {
   AppendOutcome,
@@ -26,12 +27,12 @@ const INSERT = readSql(new URL('./insert-messages.sql', import.meta.url))
 // Returns one unsorted JSON string, which is twice as fast as a sorted row per message. It is sorted in JavaScript,
 // because it is nearly always in order already.
 const MESSAGES = `
-  SELECT json_group_array(json_array(time, source, seq_id, hex(text))) AS messages
+  SELECT json_group_array(json_array(time, source, seq_id, hex(text), addressee)) AS messages
   FROM message WHERE time IN (SELECT value FROM json_each(?))`
 
 const FROM_SENDER = `
   SELECT time AS stamp, seq_id AS seqId, text FROM message
-  WHERE time IN (SELECT value FROM json_each(?)) AND source = ? ORDER BY time DESC`
+  WHERE time IN (SELECT value FROM json_each(?)) AND source = ? AND addressee IS NULL ORDER BY time DESC`
 
 const SET_ACKED = 'UPDATE message SET acked_at = ? WHERE time = ? AND acked_at IS NULL'
 
@@ -129,7 +130,7 @@ class SqliteHistory implements History {
       const { options } = deviceOf(registered, device) ?? {}
       if (!registered || !options) return undefined
       const { registeredAt } = registered
-      const isShareable = !hasOptions(options)
+      const isShareable = !hasOptions(options) && !rings.hasOtherSsids(station)
       const newest = Math.max(rings.newest(station), options.wantAcks ? receivedAcks.newest(station) : 0)
       const acks = options.wantAcks ? await receivedAcks.newer(queries, station, since) : undefined
       const read = {
@@ -173,11 +174,11 @@ class SqliteHistory implements History {
     // Do not `await` between taking the stamps and adding the messages to the index. Otherwise a reader could miss a
     // message in the index, and get a cursor newer than that message.
     const first = this.#stamps.take(tx, messages.length)
-    const outcomes = appends.map(({ message: { from, to, seqId, text }, ack }, index): AppendOutcome => {
+    const outcomes = appends.map(({ message, ack }, index): AppendOutcome => {
       // A duplicate is acknowledged too, because a sender retransmits if it did not receive the ack.
       if (copies[index]) return { kind: 'duplicate', ack }
-      if (stations.registeredAt(to) === undefined) return { kind: 'no_station' }
-      return { kind: 'stored', message: { from, to, seqId, text, stamp: first + index }, ack }
+      if (stations.registeredAt(ringOf(message)) === undefined) return { kind: 'no_station' }
+      return { kind: 'stored', message: storedMessage(message, first + index), ack }
     })
     const stored = outcomes.filter((outcome) => outcome.kind === 'stored')
     rings.add(
@@ -189,13 +190,14 @@ class SqliteHistory implements History {
     const hasAckedCopies = outcomes.some(isAckedCopy)
     if (stored.length > 0) {
       await this.#stamps.cover(tx)
-      const rows = stored.map(({ message: { from, to, seqId, text, stamp }, ack }) => [
+      const rows = stored.map(({ message: { from, to, ring, seqId, text, stamp }, ack }) => [
         stamp,
-        to,
+        ring ?? to,
         from,
         seqId,
         text.toString('hex'),
         ack ? receivedAt : null,
+        ring === undefined ? null : to,
       ])
       await (hasAckedCopies ? tx.all : tx.last)(INSERT, JSON.stringify(rows), receivedAt)
     }
@@ -224,9 +226,22 @@ function contentOf(text: Buffer): Buffer {
   return text.subarray(0, contentEnd(text.toString('latin1')))
 }
 
+function storedMessage({ from, to, ring, seqId, text }: ReceivedMessage, stamp: number): StoredMessage {
+  const message = { from, to, seqId, text, stamp }
+  return ring === undefined ? message : { ...message, ring }
+}
+
+type MessageRow = readonly [stamp: number, source: string, seqId: string, hex: string, addressee: string | null]
+
 function parseMessages(station: StationKey, json: string): readonly StoredMessage[] {
-  const rows = JSON.parse(json) as readonly (readonly [stamp: number, source: string, seqId: string, hex: string])[]
+  const rows = JSON.parse(json) as readonly MessageRow[]
   return rows
-    .map(([stamp, from, seqId, hex]) => ({ from, to: station, seqId, text: Buffer.from(hex, 'hex'), stamp }))
+    .map(([stamp, from, seqId, hex, addressee]) => ({
+      from,
+      ...destinationOf(station, addressee),
+      seqId,
+      text: Buffer.from(hex, 'hex'),
+      stamp,
+    }))
     .sort((a, b) => a.stamp - b.stamp)
 }

@@ -13,6 +13,8 @@ const RECEIVED = `
   SELECT json_group_array(received_at) AS received
   FROM (SELECT received_at FROM message WHERE time IN (SELECT value FROM json_each(?)) ORDER BY time)`
 const DELETED = 'SELECT key, dropped_through AS through FROM station WHERE dropped_through > 0'
+const OTHER_SSIDS =
+  'SELECT station AS key, max(time) AS stamp FROM message WHERE addressee IS NOT NULL GROUP BY station'
 const SET_BELOW = `UPDATE message SET time = time - ${BELOW} WHERE time > 0 AND time IN (SELECT value FROM json_each(?))`
 
 /** The message rows of a station in the file: those dropped from its ring, followed by those in it. */
@@ -26,6 +28,8 @@ export interface Rows {
   droppedAt: number[]
   /** Stamp of the newest dropped message that is no longer in the file; 0 if there is none. */
   deletedThrough: number
+  /** Stamp of the newest message to another SSID of the station's callsign, or a higher one; 0 if there is none. */
+  newestOtherSsid: number
 }
 
 /** Returns the stamp of the newest message that was dropped from a ring; 0 if there is none. */
@@ -60,6 +64,10 @@ export async function loadRows(connection: Connection, perStation: number): Prom
     const rows = loaded.stations.get(key)
     if (rows) rows.deletedThrough = through
   }
+  for (const { key, stamp } of await connection.all<{ key: StationKey; stamp: number }>(OTHER_SSIDS)) {
+    const rows = loaded.stations.get(key)
+    if (rows) rows.newestOtherSsid = stamp
+  }
   return loaded
 }
 
@@ -77,7 +85,7 @@ async function load(connection: Connection): Promise<Loaded> {
       const owner = owners[index] as StationKey
       const rows = stations.get(owner)
       if (rows) rows.times.push(time)
-      else stations.set(owner, { station: owner, times: [time], droppedAt: [], deletedThrough: 0 })
+      else stations.set(owner, { station: owner, times: [time], droppedAt: [], deletedThrough: 0, newestOtherSsid: 0 })
       const ownerSenders = senders.get(owner)
       if (ownerSenders) ownerSenders.add(sources[index] as string)
       else senders.set(owner, new Set([sources[index] as string]))

@@ -5,7 +5,7 @@ import type { Queries } from '../database/connection.ts'
 const LOAD = `
   SELECT key, station.registered_at AS stationSince, icon, hash, updated_at AS updatedAt,
     id, platform, push_token AS pushToken, token_dead AS tokenDead, ack_messages AS ackMessages, blocked,
-    want_acks AS wantAcks,
+    want_acks AS wantAcks, any_ssid AS anySsid,
     device.registered_at AS registeredAt, last_seen_at AS lastSeenAt
   FROM station JOIN device ON device.station = key LEFT JOIN avatar ON avatar.station = key
   ORDER BY key, device.registered_at`
@@ -16,6 +16,7 @@ export interface DeviceColumns {
   readonly ackMessages: number
   readonly blocked: string
   readonly wantAcks: number
+  readonly anySsid: number
 }
 
 interface StationRow
@@ -26,12 +27,23 @@ interface StationRow
 }
 
 /** Converts the row of a device. */
-export function deviceFrom<Row extends DeviceColumns>({ tokenDead, ackMessages, blocked, wantAcks, ...device }: Row) {
+export function deviceFrom<Row extends DeviceColumns>({
+  tokenDead,
+  ackMessages,
+  blocked,
+  wantAcks,
+  anySsid,
+  ...device
+}: Row) {
   return {
     ...device,
     tokenDead: tokenDead === 1,
     ackMessages: ackMessages === 1,
-    options: { blocked: blocked === '' ? [] : blocked.split(' '), wantAcks: wantAcks === 1 },
+    options: {
+      anySsid: anySsid === 1,
+      blocked: blocked === '' ? [] : blocked.split(' '),
+      wantAcks: wantAcks === 1,
+    },
   }
 }
 

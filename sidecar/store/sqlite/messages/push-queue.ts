@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../../clock.ts'
 import { hasOptions, NO_OPTIONS, takes } from '../../../messages/devices/device-options.ts'
+import { destinationOf, ringOf } from '../../../messages/message.ts'
 import type { PushClaim, PushQueue, Unpushed } from '../../../messages/push-queue.ts'
 import type { PushResult } from '../../../messages/reports/push-result.ts'
 import { deviceKey, deviceOf, PLATFORMS } from '../../../messages/station.ts'
@@ -15,7 +16,7 @@ const CLAIM_AGAIN_MS = 1_000
 const PUSHED = 'SELECT station, id, pushed_through AS through FROM device'
 
 const MESSAGES = `
-  SELECT time AS stamp, station AS "to", source AS "from", seq_id AS seqId, text FROM message
+  SELECT time AS stamp, station, addressee, source AS "from", seq_id AS seqId, text FROM message
   WHERE time IN (SELECT value FROM json_each(?))`
 
 /** The pending notification of one device. Times are elapsed milliseconds. */
@@ -53,7 +54,7 @@ const NOTHING: Waiting = { unpushed: undefined, through: undefined }
 interface PushQueueParts {
   readonly database: Database
   readonly stations: Pick<Stations, 'get'>
-  readonly rings: Pick<RingIndex, 'newer'>
+  readonly rings: Pick<RingIndex, 'newer' | 'hasOtherSsids'>
   readonly feed: Pick<Feed, 'onStored'>
   readonly coalesceMs: number
   readonly clock: Clock
@@ -202,11 +203,12 @@ class SqlitePushQueue implements MemoryPushQueue {
   /** Adds a message that was stored at `now`. */
   #add(message: StoredMessage, now: number): void {
     const { stations, coalesceMs } = this.#parts
-    for (const { id, options } of stations.get(message.to)?.devices ?? []) {
+    const ring = ringOf(message)
+    for (const { id, options } of stations.get(ring)?.devices ?? []) {
       if (!takes(options, message)) continue
-      const former = this.#entries.get(deviceKey(message.to, id))
+      const former = this.#entries.get(deviceKey(ring, id))
       // If there is no entry, the device has been notified of all earlier messages.
-      const entry = former ?? this.#createEntry(message.to, id, message.stamp - 1, now)
+      const entry = former ?? this.#createEntry(ring, id, message.stamp - 1, now)
       entry.newest = message
       if (!former) this.#plan(entry, coalesceMs)
       else if (former.isClaimed) former.againAt ??= now
@@ -262,18 +264,19 @@ class SqlitePushQueue implements MemoryPushQueue {
         const stamps = rings.newer(entry.key, Math.max(entry.since, registeredAt))
         // Set without an `await` after reading the stamps, so that every later message sets `againAt`.
         entry.againAt = undefined
-        return { entry, stamps, options }
+        const isSelective = hasOptions(options) || rings.hasOtherSsids(entry.key)
+        return { entry, stamps, options, isSelective }
       })
-      const unread = waiting.flatMap(({ entry, stamps, options }) =>
-        hasOptions(options) ? stamps : entry.newest ? [] : stamps.slice(-1),
+      const unread = waiting.flatMap(({ entry, stamps, isSelective }) =>
+        isSelective ? stamps : entry.newest ? [] : stamps.slice(-1),
       )
-      const rows = unread.length > 0 ? await reading.all<StoredMessage>(MESSAGES, JSON.stringify(unread)) : []
-      const inFile = new Map(rows.map((message) => [message.stamp, message]))
+      const rows = unread.length > 0 ? await reading.all<MessageRow>(MESSAGES, JSON.stringify(unread)) : []
+      const inFile = new Map(rows.map((row) => [row.stamp, messageFrom(row)]))
       return new Map(
-        waiting.map(({ entry, stamps, options }) => {
+        waiting.map(({ entry, stamps, options, isSelective }) => {
           const through = stamps.at(-1)
           if (through === undefined) return [entry, NOTHING]
-          if (!hasOptions(options)) {
+          if (!isSelective) {
             const newest = entry.newest ?? inFile.get(through)
             return [entry, { unpushed: newest && { count: stamps.length, newest }, through }]
           }
@@ -348,4 +351,13 @@ async function withUnpushed(
       return oldest === undefined ? [] : [{ key, id, since: through, oldest }]
     })
     .sort((a, b) => a.oldest - b.oldest)
+}
+
+interface MessageRow extends Omit<StoredMessage, 'to' | 'ring'> {
+  readonly station: StationKey
+  readonly addressee: StationKey | null
+}
+
+function messageFrom({ station, addressee, ...message }: MessageRow): StoredMessage {
+  return { ...message, ...destinationOf(station, addressee) }
 }

@@ -134,7 +134,8 @@ export class Registrations {
     const device = { id, platform, pushToken, tokenDead, ackMessages, options, registeredAt, lastSeenAt }
     memory.setLastSeenInFile(device, lastSeenAt)
     const values = [key, id, platform, pushToken, ackMessages ? 1 : 0, registeredAt, lastSeenAt]
-    await tx.all(SET_DEVICE, ...values, options.blocked.join(' '), options.wantAcks ? 1 : 0)
+    const { blocked, wantAcks, anySsid } = options
+    await tx.all(SET_DEVICE, ...values, blocked.join(' '), wantAcks ? 1 : 0, anySsid ? 1 : 0)
     return device
   }
 

@@ -2,7 +2,8 @@ import FlatQueue from 'flatqueue'
 import type { HistorySettings } from '../../../config/settings.ts'
 import { horizonsMs } from '../../../messages/duplicate-horizons.ts'
 import { firstNewer } from '../../../messages/first-newer.ts'
-import type { StationKey } from '../../../messages/store.ts'
+import { ringOf } from '../../../messages/message.ts'
+import type { StationKey, StoredMessage } from '../../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Transaction } from '../database/database.ts'
 import { loadRows, newestDropped, type Rows, stampOfRow } from './load-rows.ts'
@@ -40,6 +41,8 @@ export interface RingIndex {
   newest(station: StationKey): number
   /** The stamp of the newest message that was dropped from the station's ring; 0 if there is none. */
   newestDropped(station: StationKey): number
+  /** Whether the station's ring may have messages to other SSIDs of its callsign. */
+  hasOtherSsids(station: StationKey): boolean
   /** Returns all stations with rows in the file. */
   keys(): IterableIterator<StationKey>
   /** Stamps of the messages that were in the station's ring at the start and are still in the file. */
@@ -47,7 +50,7 @@ export interface RingIndex {
   /** Returns the stamps of all dropped rows in the file, oldest first. */
   dropped(): readonly number[]
   /** Adds messages that `tx` stores at `now` (wall clock). In a full ring, each one drops the oldest. */
-  add(tx: Transaction, messages: readonly { readonly to: StationKey; readonly stamp: number }[], now: number): void
+  add(tx: Transaction, messages: readonly RingEntry[], now: number): void
   /** Deletes surplus dropped rows, if there are enough of them, before `coming` new rows are added. */
   sweepFor(tx: Transaction, now: number, coming: number): Promise<void>
   /** Whether {@link sweep} would delete any row. */
@@ -57,6 +60,9 @@ export interface RingIndex {
   /** Deletes the rows of stations, at most `atMost` of each. Resolves with the number of deleted rows. */
   discard(tx: Transaction, stations: readonly StationKey[], atMost?: number): Promise<number>
 }
+
+/** The parts of a message that the index needs. */
+export type RingEntry = Pick<StoredMessage, 'to' | 'ring' | 'stamp'>
 
 /** A row dropped from its ring. */
 interface Dropped {
@@ -123,6 +129,13 @@ class MemoryRingIndex implements RingIndex {
     return rows ? newestDropped(rows) : 0
   }
 
+  readonly hasOtherSsids = (station: StationKey): boolean => {
+    const rows = this.#stations.get(station)
+    return (
+      rows !== undefined && rows.newestOtherSsid >= (rows.times[rows.droppedAt.length] ?? 0) && rows.newestOtherSsid > 0
+    )
+  }
+
   readonly keys = (): IterableIterator<StationKey> => this.#stations.keys()
 
   readonly fromBefore = (station: StationKey): readonly number[] => {
@@ -137,9 +150,9 @@ class MemoryRingIndex implements RingIndex {
       .sort((a, b) => a - b)
 
   readonly add: RingIndex['add'] = (tx, messages, now) => {
-    const leaving = messages.map(({ to, stamp }) => this.#addOne(to, stamp, now))
+    const leaving = messages.map((message) => this.#addOne(message, now))
     tx.onRollback(() => {
-      for (const [index, { to }] of [...messages.entries()].reverse()) this.#takeBack(to, leaving[index])
+      for (const [index, message] of [...messages.entries()].reverse()) this.#takeBack(ringOf(message), leaving[index])
     })
     tx.onCommit(() => {
       for (const row of leaving) if (row) this.#dropped.push(row.rows, row.stamp)
@@ -170,9 +183,12 @@ class MemoryRingIndex implements RingIndex {
   }
 
   /** Adds a row to its ring. If the ring was full, drops its oldest row from it and returns that row. */
-  #addOne(key: StationKey, stamp: number, now: number): Dropped | undefined {
+  #addOne(message: RingEntry, now: number): Dropped | undefined {
+    const { stamp, ring } = message
+    const key = ringOf(message)
     const rows = this.#stations.get(key) ?? this.#createRows(key)
     rows.times.push(stamp)
+    if (ring !== undefined) rows.newestOtherSsid = stamp
     const first = rows.droppedAt.length
     if (rows.times.length - first <= this.#perStation) return undefined
     rows.droppedAt.push(now)
@@ -188,7 +204,7 @@ class MemoryRingIndex implements RingIndex {
   }
 
   #createRows(key: StationKey): Rows {
-    const rows = { station: key, times: [], droppedAt: [], deletedThrough: 0 }
+    const rows = { station: key, times: [], droppedAt: [], deletedThrough: 0, newestOtherSsid: 0 }
     this.#stations.set(key, rows)
     return rows
   }

@@ -1,5 +1,6 @@
 -- Messages of senders, the newest last. ?1: JSON of an array of [source, array of stamps].
-SELECT json_group_array(json_array(station, source, seq_id, hex(text), received_at)) AS marks
+SELECT json_group_array(
+  json_array(station, source, seq_id, hex(text), received_at, coalesce(addressee, station))) AS marks
 FROM (
   SELECT message.*
   FROM json_each(?1) AS pair

@@ -1,5 +1,6 @@
 import type { Log } from '../../../log.ts'
-import { type ByPlatform, deviceOf } from '../../../messages/station.ts'
+import { AnySsidStations } from '../../../messages/devices/any-ssid-stations.ts'
+import { type ByPlatform, deviceOf, wantsAnySsid } from '../../../messages/station.ts'
 import {
   changesNothing,
   createPlatformCounts,
@@ -27,6 +28,7 @@ export class StationMemory {
   /** Stations that are not proven according to the file. */
   readonly #unproven: Set<StationKey>
   readonly #counts = createPlatformCounts()
+  readonly #anySsid = new AnySsidStations()
   readonly #listeners: (() => void)[] = []
   readonly #log: Log
   #avatarChanges = 0
@@ -62,6 +64,14 @@ export class StationMemory {
     return this.#stations.keys()
   }
 
+  besides(addressee: StationKey): readonly StationKey[] {
+    return this.#anySsid.besides(addressee)
+  }
+
+  anySsidKeys(): readonly StationKey[] {
+    return this.#anySsid.keys()
+  }
+
   countStations(): ByPlatform {
     return this.#counts.stations()
   }
@@ -70,7 +80,7 @@ export class StationMemory {
     return this.#counts.devices()
   }
 
-  /** Calls `listener` after a station was added or removed. */
+  /** Calls `listener` after a station was added or removed, or {@link anySsidKeys} changed. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
   }
@@ -120,12 +130,13 @@ export class StationMemory {
     const former = this.#stations.get(key)
     if (!isSameAvatar(station?.avatar, former?.avatar)) this.#avatarChanges += 1
     this.#counts.change(former, station)
+    const hasAnySsidChanged = this.#anySsid.set(key, wantsAnySsid(station))
     if (station) this.#stations.set(key, station)
     else {
       this.#stations.delete(key)
       this.#unproven.delete(key)
     }
-    if ((former === undefined) !== (station === undefined)) this.#notify()
+    if (hasAnySsidChanged || (former === undefined) !== (station === undefined)) this.#notify()
   }
 
   #notify(): void {

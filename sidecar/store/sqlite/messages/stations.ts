@@ -122,6 +122,8 @@ class SqliteStations implements StationTable {
   readonly find = async (key: StationKey): Promise<Station | undefined> => this.#memory.get(key)
   readonly registeredAt = (key: StationKey): number | undefined => this.#memory.current(key)?.registeredAt
   readonly keys = (): IterableIterator<StationKey> => this.#memory.keys()
+  readonly besides = (addressee: StationKey): readonly StationKey[] => this.#memory.besides(addressee)
+  readonly anySsidKeys = (): readonly StationKey[] => this.#memory.anySsidKeys()
   readonly countStations: Stations['countStations'] = () => this.#memory.countStations()
   readonly countDevices: Stations['countDevices'] = () => this.#memory.countDevices()
   readonly onChange = (listener: () => void): void => this.#memory.onChange(listener)

@@ -1,12 +1,13 @@
 import { createRingCache } from '../../../../sidecar/api/rings/create-ring-cache.ts'
 import type { NewMessages, RingCache } from '../../../../sidecar/api/rings/ring-cache.ts'
-import type { MessageRecord } from '../../../../sidecar/client/wire/bodies.ts'
+import type { AckRecord, MessageRecord } from '../../../../sidecar/client/wire/bodies.ts'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 
 /** The beginning of an answer as a client reads it. Throws where the station is not registered. */
 export function answerIn(answer: Pick<NewMessages, 'head'> | undefined): {
   readonly messages: readonly MessageRecord[]
   readonly avatars: Readonly<Record<string, string>>
+  readonly acks?: readonly AckRecord[]
 } {
   if (!answer) throw new Error('The station is not registered.')
   return JSON.parse(Buffer.from(`${answer.head.text()}}`, 'latin1').toString())

@@ -39,6 +39,15 @@ describe('The APRS-IS filter', () => {
     expect(filterText(new Set(['BB1BB']), 'N0CALL', tracking)).to.equal('g/BB1BB/BB1BB-0 b/BB1BB/BB1BB-0')
   })
 
+  // Shows: sidecar C17.8.
+  it('requests messages to all SSIDs by one name, and tracks no other SSIDs', () => {
+    const stations = new Set(['AA1AA*', 'BB1BB-1', 'AA1AA-1'])
+    expect(filterText(stations, 'N0CALL', narrow)).to.equal('g/AA1AA*/AA1AA-1/BB1BB-1')
+    expect(filterText(stations, 'N0CALL', tracking)).to.equal('g/AA1AA*/AA1AA-1/BB1BB-1 b/AA1AA-1/BB1BB-1')
+    for (const form of [narrow, tracking])
+      expect(filterBytes(stations, form)).to.equal(filterText(stations, 'N0CALL', form).length)
+  })
+
   it("without stations, the filter names only the login's own callsign", () => {
     expect(filterText(new Set(), 'N0CALL-99', tracking)).to.equal('g/N0CALL-99')
   })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { ReceivedAck } from '../../../../sidecar/messages/acks/received-acks.ts'
 import { blockedList } from '../../../../sidecar/messages/devices/blocked-senders.ts'
 import { NO_OPTIONS } from '../../../../sidecar/messages/devices/device-options.ts'
-import type { Registration, Store } from '../../../../sidecar/messages/store.ts'
+import type { ReceivedMessage, Registration, Store } from '../../../../sidecar/messages/store.ts'
 import { append, message, newer, registration, SETTINGS, texts } from '../sqlite/temporary-stores.ts'
 import type { ContractStores } from './stores.ts'
 
@@ -105,6 +105,118 @@ export function deviceOptionsContract(stores: ContractStores): void {
     expect(await isAcked('W1AW', 'c')).to.equal(true)
   })
 
+  describe('that want messages to any SSID', () => {
+    const ANY_SSID = { options: { ...NO_OPTIONS, anySsid: true } }
+    const OTHER = 'N0CALL-9'
+    /** A message to the other SSID, as the receiver stores it: in its own ring, if it has one, and in that of N0CALL. */
+    const toOther = (text: string, changes: Partial<ReceivedMessage> = {}) => [
+      message(text, { to: OTHER, ...changes }),
+      message(text, { to: OTHER, ring: KEY, ...changes }),
+    ]
+
+    // Shows: sidecar C17.6.
+    it('only a device with anySsid gets messages to other SSIDs, in order with its own', async () => {
+      await register('one', ANY_SSID)
+      await register('two')
+      await store.stations.register(registration(OTHER))
+      const outcomes = await append(store, 'own', ...toOther('other'), 'later')
+      expect(outcomes.map(({ kind }) => kind)).to.deep.equal(['stored', 'stored', 'stored', 'stored'])
+      const { messages, answerStamp } = await newer(store, KEY, 0, 'one')
+      expect(messages.map(({ to, ring, text }) => [to, ring, text.toString()])).to.deep.equal([
+        [KEY, undefined, 'own'],
+        [OTHER, KEY, 'other'],
+        [KEY, undefined, 'later'],
+      ])
+      expect(answerStamp).to.equal(messages.at(-1)?.stamp)
+      expect(await seen('two')).to.deep.equal(['own', 'later'])
+      expect(texts((await newer(store, OTHER)).messages)).to.deep.equal(['other'])
+      expect(await append(store, ...toOther('other'))).to.deep.equal([
+        { kind: 'duplicate', ack: false },
+        { kind: 'duplicate', ack: false },
+      ])
+    })
+
+    // Shows: sidecar C17.6.
+    it('a message to an unregistered SSID is only stored for the stations that want it', async () => {
+      await register('one', ANY_SSID)
+      await store.stations.register(registration('N0CALL-5', ANY_SSID))
+      const copies = [message('a', { to: OTHER, ring: KEY }), message('a', { to: OTHER, ring: 'N0CALL-5' })]
+      const outcomes = await append(store, ...toOther('a').slice(0, 1), ...copies, ...copies)
+      expect(outcomes.map(({ kind }) => kind)).to.deep.equal([
+        'no_station',
+        'stored',
+        'stored',
+        'duplicate',
+        'duplicate',
+      ])
+      for (const [station, device] of [
+        [KEY, 'one'],
+        ['N0CALL-5', ''],
+      ] as const)
+        expect(texts((await newer(store, station, 0, device)).messages)).to.deep.equal(['a'])
+    })
+
+    // Shows: sidecar C17.6.
+    it('keeps them over a restart, also as originals of duplicates', async () => {
+      await register('one', ANY_SSID)
+      await append(store, ...toOther('other'))
+      await store.close()
+      store = await stores.open()
+      expect((await newer(store, KEY, 0, 'one')).messages.map(({ to }) => to)).to.deep.equal([OTHER])
+      expect((await append(store, ...toOther('other'))).map(({ kind }) => kind)).to.deep.equal([
+        'no_station',
+        'duplicate',
+      ])
+      await register('one')
+      expect(await seen('one')).to.deep.equal([])
+    })
+
+    // Shows: sidecar C17.6.
+    it('notifies only devices with anySsid of a message to another SSID', async () => {
+      await register('one', ANY_SSID)
+      await register('two')
+      await append(store, 'own', ...toOther('other'))
+      expect(await notified()).to.deep.equal({ one: '2 other', two: '1 own' })
+      await append(store, ...toOther('another'))
+      await store.close()
+      store = await stores.open()
+      expect(await notified()).to.deep.equal({ one: '1 another' })
+    })
+
+    // Shows: sidecar C17.7.
+    it('never acknowledges a message for another SSID, which keeps its own acks', async () => {
+      await register('one', { ackMessages: true, ...ANY_SSID })
+      const acksOf = async (text: string) =>
+        (await store.history.append(toOther(text), true)).map((outcome) => outcome.kind === 'stored' && outcome.ack)
+      expect(await acksOf('a')).to.deep.equal([false, false])
+      await store.stations.register(registration(OTHER, { ackMessages: true }))
+      expect(await acksOf('b')).to.deep.equal([true, false])
+      await store.stations.register(registration(OTHER))
+      await stores.shift(60_000)
+      expect(await acksOf('c')).to.deep.equal([false, false])
+    })
+
+    // Shows: sidecar C17.6.
+    it('knows which stations get a message to another SSID, as devices come and go', async () => {
+      let changes = 0
+      store.stations.onChange(() => {
+        changes += 1
+      })
+      const besides = (...addressees: readonly string[]) => addressees.map((to) => store.stations.besides(to))
+      await register('one')
+      expect([besides(OTHER), store.stations.anySsidKeys(), changes]).to.deep.equal([[[]], [], 1])
+      await register('one', ANY_SSID)
+      expect(changes).to.equal(2)
+      const others = besides(OTHER, 'N0CALL-XY', KEY, 'N0CALLX', 'N0CAL', 'N0CALL-123', 'N0CALL-', 'N0CALL-9-1')
+      expect(others).to.deep.equal([[KEY], [KEY], [], [], [], [], [], []])
+      await store.close()
+      store = await stores.open()
+      expect(store.stations.anySsidKeys()).to.deep.equal([KEY])
+      await store.stations.remove(KEY)
+      expect([besides(OTHER), store.stations.anySsidKeys()]).to.deep.equal([[[]], []])
+    })
+  })
+
   describe('that want acks', () => {
     const WANTING = { options: { ...NO_OPTIONS, wantAcks: true } }
     const ackOf = (seqId: string, changes: Partial<ReceivedAck> = {}): ReceivedAck => ({
@@ -160,7 +272,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C17.5.
-    it('keeps the newest 50 acks of a station over a restart, until the station is removed', async () => {
+    it('keeps the newest 50 received acks over a restart, until the station is removed', async () => {
       await register('one', WANTING)
       await store.stations.register(registration('W1AW', WANTING))
       await receive(ackOf('other', { to: 'W1AW' }))

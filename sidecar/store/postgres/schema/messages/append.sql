@@ -6,6 +6,9 @@
 --     so that a copy of what the first try stored is found.
 --   `ack_of`: the numbers of the messages that the caller may acknowledge, from 1; `ack_sources` and `ack_seq_ids`: the
 --     destination and the number of each ack.
+--   `addressees`: the addressee of each message, if it is another SSID of the station's callsign; otherwise empty.
+--     Such messages are due for all devices of the station, and claim_pushes deletes the rows of those that do not get
+--     them.
 -- Returns
 --   `base`: the stamp of a message is this plus its number;
 --   `kinds`: one character a message: 0 no such station, 1 duplicate, 2 stored;
@@ -18,7 +21,7 @@ CREATE OR REPLACE FUNCTION append(
   stations text[], sources bytea[], seq_ids bytea[], texts bytea[], identities bytea[], ages int[],
   ack_of int[], ack_sources bytea[], ack_seq_ids bytea[],
   numbered_ms bigint, unnumbered_ms bigint, coalesce_ms int, ack_interval_ms bigint, acks_per_minute int,
-  acks_of_sender int,
+  acks_of_sender int, addressees bytea[],
   OUT base bigint, OUT kinds text, OUT acks int[], OUT originals bigint[])
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
@@ -95,8 +98,8 @@ BEGIN
     WITH new AS MATERIALIZED (
       SELECT message.*, acked.i IS NOT NULL AS is_acked, row_number() OVER (PARTITION BY station ORDER BY i) AS place,
         count(*) OVER (PARTITION BY station) AS coming
-      FROM unnest(stations, sources, seq_ids, texts, identities, ages) WITH ORDINALITY
-        AS message (station, source, seq_id, text, identity, age, i)
+      FROM unnest(stations, sources, seq_ids, texts, identities, ages, addressees) WITH ORDINALITY
+        AS message (station, source, seq_id, text, identity, age, addressee, i)
         LEFT JOIN unnest(acked) AS acked (i) USING (i)
       WHERE kind[i] = 2
     ), placed AS MATERIALIZED (
@@ -114,15 +117,17 @@ BEGIN
       ORDER BY time
     )
     -- If some of the batch do not stay, the oldest that stays stands for them in `replaced`.
-    INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at, replaced, acked_at)
+    INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at, replaced, acked_at,
+        addressee)
       SELECT station, slot, base + i, source, seq_id, text, identity, now - age,
         CASE WHEN coming > size AND coming - place = size - 1 THEN base + i - 1 ELSE 0 END,
-        CASE WHEN is_acked THEN now END
+        CASE WHEN is_acked THEN now END, addressee
       FROM placed WHERE stays
       ON CONFLICT (station, slot) DO UPDATE SET
         time = excluded.time, source = excluded.source, seq_id = excluded.seq_id, text = excluded.text,
         identity = excluded.identity, received_at = excluded.received_at,
-        replaced = greatest(ring.replaced, ring.time, excluded.replaced), acked_at = excluded.acked_at;
+        replaced = greatest(ring.replaced, ring.time, excluded.replaced), acked_at = excluded.acked_at,
+        addressee = excluded.addressee;
 
     -- In one transaction with the messages: no message is ever durable without its notification being due. Sorted, as
     -- in everything that locks several of these rows. If the oldest message came in later than now, the clock was set

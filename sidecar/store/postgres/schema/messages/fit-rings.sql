@@ -18,9 +18,11 @@ BEGIN
     SELECT station AS key, max(CASE WHEN place < 0 THEN greatest(time, replaced) ELSE replaced END) AS newest
     FROM ranked GROUP BY station
   )
-  INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at, replaced, acked_at)
+  INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at, replaced, acked_at,
+      addressee)
     SELECT key, one.place, coalesce(time, 0), coalesce(source, ''), coalesce(seq_id, ''),
-      coalesce(text, repeat(' ', 92)::bytea), coalesce(identity, ''), coalesce(received_at, 0), newest, acked_at
+      coalesce(text, repeat(' ', 92)::bytea), coalesce(identity, ''), coalesce(received_at, 0), newest, acked_at,
+      coalesce(addressee, '')
     FROM (SELECT DISTINCT station AS key FROM fitted) AS filled JOIN station USING (key) JOIN dropped USING (key)
       CROSS JOIN generate_series(0, places - 1) AS one (place)
       LEFT JOIN fitted ON fitted.station = key AND fitted.place = one.place

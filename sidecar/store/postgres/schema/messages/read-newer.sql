@@ -1,8 +1,9 @@
 -- Answers several syncs at once. For each, from one snapshot: the messages of the station that are newer than its
 -- cursor; `last`, which is newer than all of these and older than whatever is stored later; and registration and cursor
 -- of the device with that key, or of all devices of the station if the key is null. `keys` is null if there is none.
--- `options` is JSON; null for a device without options. `acks` is JSON of the received acks that are newer than the
--- cursor, and `newest_ack` the stamp of the newest one; both are null if no such device wants acks.
+-- `other_ssids`: whether the ring has messages to other SSIDs of the station's callsign. `options` is JSON; null for a
+-- device without options. `acks` is JSON of the received acks that are newer than the cursor. `newest_ack` is the stamp
+-- of the newest received ack. Both are null if no such device wants acks.
 --
 -- Messages are packed into one value a station, as unpackMessages reads them: decoding a row for each message, with a
 -- value for each member, takes three times as long. One plan for all: by itself PostgreSQL plans anew for each array,
@@ -10,29 +11,32 @@
 CREATE OR REPLACE FUNCTION read_newer(stations text[], devices text[], sinces float8[])
 RETURNS TABLE (
   i bigint, "last" bigint, station_registered_at bigint, keys text[], registered_at bigint[],
-  cursors bigint[], options text, newest bigint, newest_dropped bigint, messages bytea, newest_ack bigint, acks text)
+  cursors bigint[], options text, newest bigint, newest_dropped bigint, messages bytea, other_ssids boolean,
+  newest_ack bigint, acks text)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
     SELECT one.i, clock.last, station.registered_at, asking.keys, asking.registered_at, asking.cursors, asking.options,
-      held.newest, held.newest_dropped, held.messages, answered.newest, answered.acks
+      held.newest, held.newest_dropped, held.messages, held.other_ssids, answered.newest, answered.acks
     FROM unnest(stations, devices, sinces) WITH ORDINALITY AS one (station, device, since, i)
       CROSS JOIN clock
       LEFT JOIN station ON station.key = one.station
       LEFT JOIN LATERAL (
         SELECT array_agg(key) AS keys, array_agg(device.registered_at) AS registered_at,
           array_agg(device.newest_cursor) AS cursors, bool_or(want_acks) AS wants_acks,
-          max(CASE WHEN blocked <> '' OR want_acks THEN
-            json_build_object('blocked', string_to_array(blocked, ' '), 'wantAcks', want_acks)::text END) AS options
+          max(CASE WHEN any_ssid OR blocked <> '' OR want_acks THEN
+            json_build_object(
+              'anySsid', any_ssid, 'blocked', string_to_array(blocked, ' '), 'wantAcks', want_acks)::text
+            END) AS options
         FROM device
         WHERE device.station = one.station AND (one.device IS NULL OR key = one.device)) AS asking ON true
       LEFT JOIN LATERAL (
-        SELECT max(ring.time) AS newest, max(replaced) AS newest_dropped,
+        SELECT max(ring.time) AS newest, max(replaced) AS newest_dropped, bool_or(addressee <> '') AS other_ssids,
           string_agg(
             int8send(ring.time)
               || int2send(length(source)::int2) || int2send(length(seq_id)::int2) || int4send(length(ring.text))
-              || source || seq_id || ring.text, '' ORDER BY ring.time)
+              || int2send(length(addressee)::int2) || source || seq_id || ring.text || addressee, '' ORDER BY ring.time)
             FILTER (WHERE ring.time > one.since AND ring.time > 0) AS messages
         FROM ring WHERE ring.station = one.station) AS held ON true
       LEFT JOIN LATERAL (

@@ -10,7 +10,8 @@ BEGIN
     DELETE FROM dropped WHERE false;
     DELETE FROM ack_sent WHERE false;
     PERFORM append(array_agg(key), array_agg(''::bytea), array_agg(''::bytea), array_agg(''::bytea),
-        array_agg(''::bytea), array_agg(0), '{1}', ARRAY[''::bytea], ARRAY[''::bytea], 0, 0, 0, 0, 0, 0)
+        array_agg(''::bytea), array_agg(0), '{1}', ARRAY[''::bytea], ARRAY[''::bytea], 0, 0, 0, 0, 0, 0,
+        array_agg(''::bytea))
       FROM station WHERE key = '';
     RAISE SQLSTATE 'MC000';
   EXCEPTION WHEN SQLSTATE 'MC000' THEN

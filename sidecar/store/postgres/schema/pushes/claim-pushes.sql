@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION claim_pushes(me text, platforms text[], rooms int[], 
 RETURNS TABLE (
   station text, device text, platform text, push_token text, token_dead boolean, lease_until bigint, tries int,
   refusals int, since_first_try bigint, waited bigint, count bigint, "time" bigint, source bytea, seq_id bytea,
-  "text" bytea)
+  "text" bytea, addressee bytea)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -42,9 +42,9 @@ BEGIN
       JOIN push_due AS due ON due.station = one.key
       JOIN device USING (key)
       CROSS JOIN LATERAL (
-        SELECT count(*) OVER (), ring.time, ring.source, ring.seq_id, ring.text FROM ring
+        SELECT count(*) OVER (), ring.time, ring.source, ring.seq_id, ring.text, ring.addressee FROM ring
         WHERE ring.station = device.station AND ring.time > pushed_through
-          AND (blocked = '' OR NOT is_blocked(blocked, ring.source))
+          AND (ring.addressee = '' OR any_ssid) AND (blocked = '' OR NOT is_blocked(blocked, ring.source))
         ORDER BY ring.time DESC LIMIT 1) AS unpushed
       -- Otherwise the planner picks the order: after a restart, a newer message could be notified before an older one.
       ORDER BY due.oldest_at;
@@ -56,7 +56,7 @@ BEGIN
       DELETE FROM push_due WHERE push_due.station = ANY (taken) AND NOT EXISTS (
         SELECT FROM device JOIN ring USING (station)
         WHERE key = push_due.station AND ring.time > pushed_through
-          AND (blocked = '' OR NOT is_blocked(blocked, ring.source)))
+          AND (ring.addressee = '' OR any_ssid) AND (blocked = '' OR NOT is_blocked(blocked, ring.source)))
       RETURNING push_due.station AS key, newest
     )
     UPDATE device SET pushed_through = newest FROM gone WHERE device.key = gone.key AND pushed_through < newest;

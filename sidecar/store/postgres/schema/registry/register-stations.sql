@@ -12,7 +12,7 @@
 -- new token took 0.23 ms; together it takes 0.1 ms.
 CREATE OR REPLACE FUNCTION register_stations(
   its_keys text[], its_devices text[], its_platforms text[], its_tokens text[], its_acks boolean[],
-  its_blocked text[], its_want_acks boolean[], its_icons text[], its_images text[], its_hashes text[], clients text[],
+  its_blocked text[], its_want_acks boolean[], its_any_ssid boolean[], its_icons text[], its_images text[], its_hashes text[], clients text[],
   max_stations int, max_per_hour int, room_after_ms bigint)
 RETURNS TABLE (
   i bigint, kind text, version bigint, registered_at bigint, written_at bigint, now bigint, icon text, hash text,
@@ -49,18 +49,20 @@ BEGIN
           'id', substr(key, length(station) + 2), 'platform', platform, 'pushToken', push_token,
           'tokenDead', token_dead, 'ackMessages', ack_messages, 'registeredAt', registered_at,
           'lastSeenAt', last_seen_at,
-          'options', json_build_object('blocked', string_to_array(blocked, ' '), 'wantAcks', want_acks)) ORDER BY registered_at)
+          'options', json_build_object(
+            'anySsid', any_ssid, 'blocked', string_to_array(blocked, ' '), 'wantAcks', want_acks))
+          ORDER BY registered_at)
         FROM device WHERE device.station = station.key) END AS devices
-    FROM unnest(its_keys, own, its_platforms, its_tokens, its_acks, its_blocked, its_want_acks, its_icons, its_images,
-          its_hashes)
-        WITH ORDINALITY AS one (key, device, platform, token, acks, blocked, want_acks, icon, image, hash, i)
+    FROM unnest(its_keys, own, its_platforms, its_tokens, its_acks, its_blocked, its_want_acks, its_any_ssid, its_icons,
+          its_images, its_hashes)
+        WITH ORDINALITY AS one (key, device, platform, token, acks, blocked, want_acks, any_ssid, icon, image, hash, i)
       LEFT JOIN station ON station.key = one.key
       LEFT JOIN device ON device.key = one.device
       LEFT JOIN avatar ON avatar.station = one.key
       CROSS JOIN LATERAL (SELECT coalesce(
         NOT device.token_dead AND device.platform = one.platform AND device.push_token = one.token
           AND device.ack_messages = one.acks AND device.blocked = one.blocked
-          AND device.want_acks = one.want_acks
+          AND device.want_acks = one.want_acks AND device.any_ssid = one.any_ssid
           AND (one.hash IS NULL
             OR coalesce(avatar.hash, '') = CASE WHEN one.icon = '' AND one.image = '' THEN '' ELSE one.hash END),
         false)) AS compared (same)
@@ -138,8 +140,8 @@ BEGIN
   IF proving <> '{}' THEN PERFORM prove_stations(proving); END IF;
   IF base IS NOT NULL THEN
     PERFORM write_registrations(kinds, base, at_now, created,
-      its_keys, own, its_platforms, its_tokens, its_acks, its_blocked, its_want_acks, its_icons, its_images,
-      its_hashes);
+      its_keys, own, its_platforms, its_tokens, its_acks, its_blocked, its_want_acks, its_any_ssid, its_icons,
+      its_images, its_hashes);
   END IF;
   RETURN QUERY
     SELECT one.i, one.kind, base + one.i, station.registered_at, at_now, at_now, avatar.icon, avatar.hash,
@@ -148,7 +150,9 @@ BEGIN
           'id', substr(key, length(station) + 2), 'platform', platform, 'pushToken', push_token,
           'tokenDead', token_dead, 'ackMessages', ack_messages, 'registeredAt', registered_at,
           'lastSeenAt', last_seen_at,
-          'options', json_build_object('blocked', string_to_array(blocked, ' '), 'wantAcks', want_acks)) ORDER BY registered_at)
+          'options', json_build_object(
+            'anySsid', any_ssid, 'blocked', string_to_array(blocked, ' '), 'wantAcks', want_acks))
+          ORDER BY registered_at)
         FROM device WHERE device.station = station.key),
       one.victim
     FROM unnest(kinds, its_keys, victims) WITH ORDINALITY AS one (kind, key, victim, i)

@@ -9,6 +9,8 @@ CREATE TABLE device (
   ack_messages boolean NOT NULL,
   -- Callsigns of senders whose messages the device does not get, separated by blanks.
   blocked text NOT NULL DEFAULT '',
+  -- Whether the device also gets messages to the other SSIDs of its callsign.
+  any_ssid boolean NOT NULL DEFAULT false,
   -- Whether the device gets the acks that the station receives.
   want_acks boolean NOT NULL DEFAULT false,
   registered_at bigint NOT NULL,

@@ -15,5 +15,7 @@ CREATE TABLE ring (
   replaced bigint NOT NULL DEFAULT 0,
   -- When the message was first acknowledged; null if it was not.
   acked_at bigint,
+  -- The addressee, if it is another SSID of the station's callsign; otherwise empty.
+  addressee bytea NOT NULL DEFAULT '',
   PRIMARY KEY (station, slot)
 ) WITH (fillfactor = 70);

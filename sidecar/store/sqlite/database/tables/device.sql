@@ -8,6 +8,8 @@ CREATE TABLE device (
   ack_messages INTEGER NOT NULL CHECK (ack_messages IN (0, 1)),
   -- Callsigns of senders whose messages the device does not get, separated by blanks.
   blocked TEXT NOT NULL DEFAULT '',
+  -- Whether the device also gets messages to the other SSIDs of its callsign.
+  any_ssid INTEGER NOT NULL DEFAULT 0 CHECK (any_ssid IN (0, 1)),
   -- Whether the device gets the acks that the station receives.
   want_acks INTEGER NOT NULL DEFAULT 0 CHECK (want_acks IN (0, 1)),
   registered_at INTEGER NOT NULL,

@@ -11,5 +11,8 @@ CREATE TABLE message (
   -- What the wall clock said, right or wrong. Duplicates are judged by it.
   received_at INTEGER NOT NULL,
   -- When the message was first acknowledged, by the wall clock; null if it was not.
-  acked_at INTEGER
+  acked_at INTEGER,
+  -- The addressee, if it is another SSID of the station's callsign; otherwise null.
+  addressee TEXT
 ) STRICT;
+CREATE INDEX message_other_ssid ON message (station, time) WHERE addressee IS NOT NULL;

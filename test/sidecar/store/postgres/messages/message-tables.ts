@@ -21,13 +21,14 @@ export async function registerIn(database: Postgres, ...keys: readonly string[])
       [true],
       [''],
       [false],
+      [false],
       [null],
       [null],
       [null],
       ['192.0.2.1'],
     ]
     await database.query(
-      'SELECT FROM register_stations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 100000, 100000, 0)',
+      'SELECT FROM register_stations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 100000, 100000, 0)',
       values,
     )
   }

@@ -2,6 +2,7 @@ import { acksContract } from '../../contract/acks.contract.ts'
 import { cursorsContract } from '../../contract/cursors.contract.ts'
 import { duplicatesContract } from '../../contract/duplicates.contract.ts'
 import { historyContract } from '../../contract/history.contract.ts'
+import { optionCursorsContract } from '../../contract/option-cursors.contract.ts'
 import { serverTimeContract } from '../../contract/server-time.contract.ts'
 import { postgresStores } from '../postgres-stores.ts'
 
@@ -14,4 +15,7 @@ describe('The history in PostgreSQL', () => {
   describe('The acks of the store', () => acksContract(postgresStores()))
   describe('The stamps of the store', () => serverTimeContract(postgresStores()))
   describe('The cursors of the store', () => cursorsContract(postgresStores(), { runs: RUNS, instances: 2 }))
+  describe('has cursors of devices with options, and', () => {
+    optionCursorsContract(postgresStores(), { runs: RUNS, instances: 2 })
+  })
 })

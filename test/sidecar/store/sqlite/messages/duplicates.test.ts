@@ -22,7 +22,7 @@ describe('The memory of messages that ring buffers have dropped', () => {
     await register(firstLife.store, 'N0CALL')
     await firstLife.connection.exec(`
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MOST})
-      INSERT INTO message SELECT i, 'N0CALL', 'W1AW', i, x'', ${stores.clock.now()}, NULL FROM n`)
+      INSERT INTO message SELECT i, 'N0CALL', 'W1AW', i, x'', ${stores.clock.now()}, NULL, NULL FROM n`)
     await firstLife.store.close()
 
     const { store, connection } = await stores.openOver(small)

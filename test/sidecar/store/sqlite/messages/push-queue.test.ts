@@ -88,7 +88,7 @@ describe('The push queue in SQLite', () => {
     }
     await firstLife.close()
     const { store, connection } = await stores.openOver()
-    const disk = failing(connection, /^SELECT time AS stamp, station AS "to"/)
+    const disk = failing(connection, /^SELECT time AS stamp, station, addressee/)
     let calls = 0
     store.pushes.onDue(() => calls++)
     calls = 0

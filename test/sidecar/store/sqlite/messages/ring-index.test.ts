@@ -14,7 +14,7 @@ const SETTINGS = { perStation: PER_STATION, duplicateMinutes: 60, duplicateSecon
 const STATIONS = ['N1CALL', 'N2CALL', 'N3CALL']
 
 const INSERT = `
-  INSERT INTO message SELECT value ->> 0, value ->> 1, 'W1AW', '', x'', 0, NULL FROM json_each(?)`
+  INSERT INTO message SELECT value ->> 0, value ->> 1, 'W1AW', '', x'', 0, NULL, NULL FROM json_each(?)`
 
 const REGISTER = 'INSERT INTO station (key, registered_at) SELECT value, 1 FROM json_each(?)'
 const FORGET_DROPPED = 'UPDATE station SET dropped_through = 0 WHERE key = ?'
@@ -135,7 +135,7 @@ describe('The index in memory of the ring buffers in the file', () => {
       arrivedAt + 1000 * index,
     ])
     await connection.all(
-      "INSERT INTO message SELECT value ->> 0, value ->> 1, 'W1AW', '', x'', value ->> 2, NULL FROM json_each(?)",
+      "INSERT INTO message SELECT value ->> 0, value ->> 1, 'W1AW', '', x'', value ->> 2, NULL, NULL FROM json_each(?)",
       JSON.stringify(rows),
     )
     rings = (await openRingIndex(connection, SETTINGS)).rings

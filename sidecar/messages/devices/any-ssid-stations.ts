@@ -1,0 +1,38 @@
+import { baseCallsign } from '../../aprs/station.ts'
+
+/** A callsign without SSID, or with an SSID of one or two characters. Servers also pass longer callsigns for `g/CALL*`. */
+const WITH_ANY_SSID = /^([A-Z0-9]+)(?:-[A-Z0-9]{1,2})?$/
+
+const NONE: readonly string[] = []
+
+/** The stations with a device that gets the messages to all SSIDs of its callsign. */
+export class AnySsidStations {
+  /** Keys of these stations, by their callsign without SSID. */
+  readonly #byCallsign = new Map<string, ReadonlySet<string>>()
+
+  /** Records whether the station has such a device. Returns whether that is a change. */
+  set(station: string, hasAnySsid: boolean): boolean {
+    const callsign = baseCallsign(station)
+    const stations = new Set(this.#byCallsign.get(callsign))
+    if (stations.has(station) === hasAnySsid) return false
+    if (hasAnySsid) stations.add(station)
+    else stations.delete(station)
+    if (stations.size > 0) this.#byCallsign.set(callsign, stations)
+    else this.#byCallsign.delete(callsign)
+    return true
+  }
+
+  /** Returns the stations that get a message to `addressee` although it is to another SSID of their callsign. */
+  besides(addressee: string): readonly string[] {
+    // Called for each message packet, and nearly all sidecars have few such stations.
+    if (this.#byCallsign.size === 0) return NONE
+    const [, callsign = ''] = WITH_ANY_SSID.exec(addressee) ?? []
+    const stations = this.#byCallsign.get(callsign)
+    return stations ? [...stations].filter((station) => station !== addressee) : NONE
+  }
+
+  /** Returns all of these stations. */
+  keys(): readonly string[] {
+    return [...this.#byCallsign.values()].flatMap((stations) => [...stations])
+  }
+}
