@@ -39,7 +39,7 @@ export class ClientConfigurations {
     this.#deps = deps
   }
 
-  /** Returns the configuration for token requests with answers that need no signature check by the library. */
+  /** Returns the shared configuration. It serves requests whose answers the library need not verify. */
   shared(metadata: oidc.ServerMetadata): oidc.Configuration {
     if (this.#shared?.metadata !== metadata) this.#shared = { metadata, config: this.create(metadata) }
     return this.#shared.config
@@ -49,7 +49,7 @@ export class ClientConfigurations {
    * Builds a new configuration.
    *
    * @param endpoint the endpoint where this client authenticates
-   * @param token the token with the signature that the library is about to verify, if any
+   * @param token the token that the library is about to verify, if there is one
    */
   create(metadata: oidc.ServerMetadata, endpoint: AuthenticatedEndpoint = 'token', token?: string): oidc.Configuration {
     const settings = this.#settings
@@ -79,8 +79,8 @@ export class ClientConfigurations {
 
 /**
  * Sends the redirect address in token requests exactly as in the authorization request (RFC 6749, section 4.1.3).
- * openid-client derives it from the callback's address: normalized, and without its query. But many IdPs compare it
- * character by character.
+ * openid-client derives it from the callback's address: normalized, and without its query. Many IdPs compare the two
+ * addresses character by character.
  */
 function withExactRedirect(fetch: Fetch, redirectUri: string): Fetch {
   return (url, init) => {

@@ -18,7 +18,11 @@ import { type TokenVerbs, tokenVerbs } from './tokens/token-status.ts'
 
 /** The OpenID Connect client of one domain. Every method throws LoginError only. */
 export interface ProviderClient extends TokenVerbs {
-  /** Builds the IdP's address to which a login redirects the browser. @param hints parameters of this request only */
+  /**
+   * Builds the IdP's address to which a login redirects the browser.
+   *
+   * @param hints parameters of this request only
+   */
   authorizationUrl(transaction: Transaction, hints?: RequestHints): Promise<URL>
   /** Returns the issuer in the exact spelling that the IdP publishes. */
   issuerName(): Promise<string>
@@ -35,13 +39,15 @@ export interface ClientDeps extends AuthorizationDeps {
   readonly issuer: Issuer
   readonly keySet: KeySet
   /**
-   * Null if the configuration contains the secret itself. Otherwise `settings.client.client_secret` returns the current
-   * one.
+   * The client secret in its file. `settings.client.client_secret` then returns the current secret. Null if the
+   * configuration contains the secret itself.
    */
   readonly secret: ClientSecret | null
   /** The claims that a login reads. If the ID token has all of them, UserInfo is not requested. */
   readonly claims: readonly string[]
-  /** Called once for each address that accepts client assertions only with the second audience tried. */
+  /**
+   * Called when an address accepts client assertions only with the second audience tried. Called once for each address.
+   */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
 }
 
@@ -69,8 +75,8 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   )
   return {
     async authorizationUrl(transaction, hints = {}) {
-      // If the client secret signs the request, only the browser sees the IdP reject an outdated secret. This server
-      // could not react to that, so it reloads the secret first.
+      // The client secret signs the request. If the secret is outdated, the IdP shows its refusal only to the browser,
+      // so this server could not react. Reload the secret first.
       if (isShared(client.request_object_signing_alg)) secret?.reload()
       const metadata = await issuer.metadata()
       const config = configurations.shared(metadata)

@@ -29,7 +29,7 @@ export function translateUserInfoFault(error: unknown): LoginError {
   )
 }
 
-/** Codes of exchanges in which the answer or the address broke a rule of this server. */
+/** Cause codes of exchanges that this server refused: the answer is too large, or the address does not use TLS. */
 const UNACCEPTABLE: readonly unknown[] = ['ANSWER_TOO_LARGE', 'PLAIN_HTTP']
 
 /**
@@ -54,8 +54,8 @@ function knownFault(error: unknown): LoginError | undefined {
 }
 
 /**
- * Translates a wrong issuer (`iss`) in an authorization response. The parameter prevents confusion between two IdPs.
- * Returns undefined if the error has another reason. Source: RFC 9207, section 2.4.
+ * Translates a wrong issuer (`iss`) in an authorization response. The parameter prevents an attack that mixes up two
+ * IdPs. Returns undefined if the error has another reason. Source: RFC 9207, section 2.4.
  */
 function issuerParameterFault(error: unknown): LoginError | undefined {
   const fault = causes(error).find(isIssuerFault)
@@ -73,8 +73,8 @@ function issuerParameterFault(error: unknown): LoginError | undefined {
 }
 
 /**
- * Recognizes the fault by the data in the library's error. The library reports a wrong state with the same data. But
- * here the state is right, because the login was found by it.
+ * Recognizes a wrong issuer by the data in the library's error. A wrong state has the same data, but cannot occur here:
+ * the plugin found this login by its state.
  */
 function isIssuerFault(fault: Error): boolean {
   const { expected, parameters } = membersOf(fault.cause)

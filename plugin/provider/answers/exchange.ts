@@ -21,7 +21,7 @@ export interface Exchanged {
   readonly claims: oidc.IDToken
   /** A secret. Must never be logged. */
   readonly idToken: string
-  /** Null if the flow or the IdP issues no access token. */
+  /** The access token and the tokens that came with it. Null if the flow or the IdP issues no access token. */
   readonly tokens: Tokens | null
   /** Null if the IdP does not name the granted scopes, or if the flow grants none. */
   readonly grantedScopes: readonly string[] | null
@@ -39,20 +39,20 @@ export interface ExchangeDeps {
   /** Null if access tokens are not bound to a key. */
   readonly dpop: DpopKey | null
   /**
-   * Returns a new configuration for each signature that the library verifies. The library keeps the first key set that
-   * it loads, so a reused configuration would miss keys that the IdP adds or withdraws later.
+   * Returns a new openid-client configuration. Call it for each token that the library verifies. The library keeps the
+   * first key set that it loads, so a reused configuration would miss keys that the IdP adds or withdraws later.
    *
-   * @param token the token with the signature that is about to be verified
+   * @param token the token that the library is about to verify
    */
   newConfiguration(metadata: oidc.ServerMetadata, token?: string): oidc.Configuration
   /**
-   * Returns the configuration for requests with answers that need no signature check. It is reused, because each new
-   * configuration copies the metadata.
+   * Returns the openid-client configuration for requests whose answers the library need not verify. It is reused,
+   * because each new configuration copies the metadata.
    */
   sharedConfiguration(metadata: oidc.ServerMetadata): oidc.Configuration
 }
 
-/** Everything that the exchange of one authorization response needs. */
+/** What the exchange of one authorization response needs. */
 export interface Exchange {
   readonly transaction: Transaction
   readonly metadata: oidc.ServerMetadata
@@ -76,8 +76,8 @@ export async function exchangeAnswer(answer: OpenedAnswer, exchange: Exchange): 
   if (responseType === 'code') callback.search = parameters.toString()
   else callback.hash = parameters.toString()
   if (responseType !== 'id_token') return redeemCode(callback, frontToken, exchange)
-  // No further arguments are needed: the library reads `default_max_age` and `require_auth_time` from the
-  // configuration.
+  // The library itself reads `default_max_age` and `require_auth_time` from the configuration, so they are not passed
+  // here.
   const config = deps.newConfiguration(metadata, frontToken)
   const checks = { expectedState: transaction.state }
   const claims = await oidc.implicitAuthentication(config, callback, transaction.nonce, checks)
@@ -111,7 +111,7 @@ async function redeemCode(callback: URL, frontToken: string | undefined, exchang
   // keys cannot be loaded, the login fails without a retry.
   await keys
   await deps.signatures.verifyIdToken(idToken, metadata)
-  // The library has already verified the front token's signature. These are the remaining checks.
+  // openid-client has already verified the signature of the front token. Check the rest here.
   if (frontToken !== undefined) {
     const frontClaims = decodeJwt(frontToken)
     const objection = objectionToFrontToken(frontClaims, claims, client.client_id, now() / 1000)
@@ -144,7 +144,7 @@ function requestKeys(
 ): Promise<unknown> {
   if (address === undefined || isShared(client.id_token_signed_response_alg)) return Promise.resolve()
   const keys = keySet.current(address)
-  // If the token request fails first, nothing awaits the keys. Handle their rejection here.
+  // If the token request fails first, no code awaits the keys. This handler keeps their rejection from being reported.
   keys.catch(() => undefined)
   return keys
 }

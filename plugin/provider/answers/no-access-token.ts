@@ -2,7 +2,7 @@ import { isJsonObject } from '../../config/json/json-object.ts'
 import type { Fetch } from '../http/limited-fetch.ts'
 import { NotedAnswer } from '../http/noted-exchange.ts'
 
-/** Placeholder for the access token when a code exchange returned none. */
+/** Stands for the access token after a code exchange that returned none. */
 export const NO_ACCESS_TOKEN = 'no-access-token'
 
 /**

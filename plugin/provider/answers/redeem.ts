@@ -29,8 +29,8 @@ export interface Redeemed {
   /** The combined claims of ID token and UserInfo. If both contain a claim, the ID token wins, because it is signed. */
   readonly claims: Claims
   /**
-   * The reason why a required UserInfo request failed, so that claims may be missing. Null if it succeeded or was not
-   * required.
+   * The error of a failed UserInfo request. Claims may then be missing. Null if the request succeeded or was not
+   * necessary.
    */
   readonly userInfoFailure: LoginError | null
   /** A secret. Must never be logged. */
@@ -38,8 +38,8 @@ export interface Redeemed {
   /** A secret. Null if the flow issues no access token. */
   readonly accessToken: string | null
   /**
-   * Null if the IdP does not name the granted scopes, which means that it granted all requested ones (RFC 6749, section
-   * 5.1).
+   * The scopes that the IdP granted. Null if the IdP does not name them, which means that it granted all requested ones
+   * (RFC 6749, section 5.1).
    */
   readonly grantedScopes: readonly string[] | null
   /**
@@ -68,7 +68,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
   async function userInfo(metadata: oidc.ServerMetadata, accessToken: string, idClaims: oidc.IDToken) {
     if (deps.claims.every((name) => claimAt(idClaims, name) !== undefined)) return NOT_NEEDED
     const config = deps.newConfiguration(metadata)
-    // The library relies on TLS by default. This call makes it verify the signature of a signed answer too.
+    // The library relies on TLS by default. This call also makes it verify signatures of UserInfo answers.
     oidc.enableNonRepudiationChecks(config)
     const proof = await proofFor(deps.dpop, config)
     return askUserInfo(() => oidc.fetchUserInfo(config, accessToken, idClaims.sub, proof), idClaims, settings)

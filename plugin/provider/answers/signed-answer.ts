@@ -11,7 +11,8 @@ const TOLERANCE_S = 30
 /** An IdP's answer to a login, decrypted but not verified. */
 export interface OpenedAnswer {
   /**
-   * The state, which identifies the login that the answer belongs to. Undefined if the answer has no state or several.
+   * The `state` parameter, which identifies the login that the answer belongs to. Undefined if the answer has no state
+   * or several.
    */
   readonly state: string | undefined
   /** The parameters as received from the browser. */
@@ -21,13 +22,12 @@ export interface OpenedAnswer {
 }
 
 /**
- * Opens an answer so that its login can be found. Decrypts a signed answer; later steps use the decrypted token.
- *
- * @throws LoginError `answer_invalid` if the answer is a token that cannot be opened
+ * Decrypts a signed answer and reads its state, so that the caller can find the login that it belongs to. Verifies
+ * nothing.
  */
 export async function openAnswer(parameters: URLSearchParams, identity: ClientIdentity): Promise<OpenedAnswer> {
-  // If the client requires signed answers, `verifiedParameters` later refuses an unsigned one. Its state is read
-  // nevertheless, so that the refusal ends the login that it belongs to.
+  // If the client requires signed answers, `verifiedParameters` later refuses an unsigned answer. Read its state
+  // nevertheless, so that the refusal ends the login that the answer belongs to.
   if (!isSignedMode(identity.client.response_mode) || !parameters.has('response')) {
     return { state: single(parameters, 'state'), parameters, signed: undefined }
   }
@@ -41,7 +41,7 @@ export async function openAnswer(parameters: URLSearchParams, identity: ClientId
  * Returns the parameters of an answer. If the client requires signed answers, returns only the parameters in the signed
  * token.
  *
- * @param verify rejects unless the IdP signed the token
+ * @param verify verifies the IdP's signature of a token; rejects if it is wrong
  * @param nowS seconds since 1970
  * @throws LoginError `answer_invalid`, and the errors of `verify`
  */
@@ -75,7 +75,7 @@ async function openSigned(answer: URLSearchParams, identity: ClientIdentity): Pr
     if (isEncrypted(token)) throw invalid('it is encrypted, but no encryption is configured')
     return token
   }
-  // Refuse it, because others may have read an unencrypted answer on its way.
+  // Refuse an unencrypted answer, because others may have read it in transit.
   if (!isEncrypted(token)) throw invalid('it is not encrypted')
   return decrypt(token, encryption, identity).catch((error: unknown) => {
     throw new LoginError('answer_invalid', { cause: error, details: { reason: 'it cannot be decrypted' } })

@@ -8,7 +8,7 @@ import { translateUserInfoFault, userInfoOutage } from '../faults.ts'
 /** The claims that UserInfo adds to the ID token. */
 export interface UserInfo {
   readonly claims: Claims
-  /** The reason why UserInfo returned no claims, for a warning. Null if it succeeded or was not requested. */
+  /** Why UserInfo returned no claims; logged as a warning. Null if it succeeded or was not requested. */
   readonly failure: LoginError | null
 }
 
@@ -18,10 +18,12 @@ export const NOT_NEEDED: UserInfo = { claims: {}, failure: null }
 /**
  * Requests UserInfo. If the endpoint refuses the request or does not answer, the login continues without the claims
  * that only UserInfo has. For example, AD FS refuses its own tokens if they are for another audience, and Entra ID
- * refuses tokens for an API. A wrong answer (another subject, a bad signature, too large) refuses the login.
+ * refuses tokens for an API. The login is refused if the answer is wrong: another subject, a bad signature, or too
+ * large.
  *
  * @param ask sends the request and verifies the answer
- * @throws LoginError `userinfo_failed`, `provider_unreachable`. After an outage, only if the ID token does not suffice
+ * @throws LoginError `userinfo_failed`, `provider_unreachable`. If UserInfo is out of service, throws only if the ID
+ *   token lacks claims that the login needs
  */
 export async function askUserInfo(
   ask: () => Promise<oidc.UserInfoResponse>,

@@ -1,22 +1,25 @@
-/** `issuer`, `address` (the exact address that the request is sent to), or an explicit audience. */
+/** The audience of a client assertion: `issuer`, `address` (the exact address of the request), or a literal value. */
 type Audience = string
 
 const DEFAULT_ORDER: readonly [Audience, Audience] = ['issuer', 'address']
-/** Limit of remembered endpoint addresses. A domain has four, and discovery may change them while the server runs. */
+/**
+ * Limit of remembered endpoint addresses. A domain has four endpoints. Discovery may change their addresses while the
+ * server runs.
+ */
 const MAX_ADDRESSES = 16
 
 /** The audiences that an IdP accepts in client assertions, for each endpoint address. */
 export interface AssertionAudiences {
   /** Returns the audiences to try, in order. Returns only one if the configuration names it. */
   toTry(address: string, issuer: string): readonly [first: string, second?: string]
-  /** Remembers an accepted audience. From then on, it is tried first at this address. */
+  /** Remembers an accepted audience. Later requests to this address try it first. */
   accept(address: string, issuer: string, audience: string): void
 }
 
 /**
  * Chooses the audience of a client assertion. By default it is the issuer, which all endpoints share (RFC 7523, section
- * 3). Some IdPs accept only the address of the endpoint. An assertion never names both: several audiences were a
- * vulnerability, and Keycloak refuses such assertions.
+ * 3). Some IdPs accept only the address of the endpoint. An assertion never names both, because assertions with several
+ * audiences allowed an attack, and Keycloak refuses them.
  *
  * @param configured `client.assertion_audience`
  * @param onLearned called once for each address that accepts only the second audience tried

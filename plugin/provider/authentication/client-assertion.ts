@@ -19,8 +19,8 @@ export interface AssertionParts {
 }
 
 /**
- * Marks a request as one that needs a client assertion. {@link withAssertions} adds the assertion later, because the
- * address of the request is known only there.
+ * Marks a request as one that needs a client assertion. {@link withAssertions} adds the assertion later, because its
+ * audience may be the address of the request, which is not known here.
  */
 export function announceAssertion(): oidc.ClientAuth {
   return (_server, { client_id: id }, body) => {

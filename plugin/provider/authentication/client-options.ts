@@ -23,8 +23,8 @@ export function clientMetadata({ client, credentials }: ClientIdentity): Partial
     require_auth_time: client.require_auth_time,
     use_mtls_endpoint_aliases: credentials.certificate !== null,
     ...(client.default_max_age === undefined ? {} : { default_max_age: client.default_max_age }),
-    // The library does not support answers signed with the client secret. They are verified before the library sees
-    // them.
+    // Omit algorithms that use the client secret, because the library does not support them. Such answers are verified
+    // before the library sees them.
     ...(userInfoAlgorithm === undefined || isShared(userInfoAlgorithm)
       ? {}
       : { userinfo_signed_response_alg: userInfoAlgorithm }),
@@ -41,14 +41,14 @@ export interface AuthenticationDeps {
   readonly now: () => number
 }
 
-/** The two parts of an authentication method. Both are needed for a request. */
+/** The two parts of an authentication method. A request needs both. */
 export interface Authentication {
   readonly auth: oidc.ClientAuth
   readonly fetch: Fetch
 }
 
 /**
- * Returns the way in which this server authenticates at an endpoint.
+ * Returns the authentication method that is configured for an endpoint.
  *
  * @throws LoginError `client_keys_missing`
  */
@@ -122,8 +122,8 @@ function basic(clientId: string, secret: string): oidc.ClientAuth {
   const credentials = basicCredentials(clientId, secret)
   return (_server, _client, body, headers) => {
     headers.set('authorization', credentials)
-    // With a request object, a pushed request may contain only parameters for authentication. Source: RFC 9126, section
-    // 3.
+    // A pushed request with a request object may contain only parameters for authentication. The header authenticates
+    // this client, so remove `client_id`. Source: RFC 9126, section 3.
     if (body.has('request')) body.delete('client_id')
   }
 }
@@ -157,9 +157,9 @@ const UNRESERVED = /[A-Za-z0-9\-._~]/
 
 /**
  * Returns the `Authorization` header for HTTP Basic authentication. Both parts are form-encoded (RFC 6749, section
- * 2.3.1). Unreserved characters stay unencoded: LemonLDAP::NG, Glewlwyd and authentik compare without decoding, and
- * every UUID contains a `-`. A space becomes `%20`, because Canaille decodes percent signs only. An IdP that follows
- * the specification decodes both forms alike.
+ * 2.3.1). Unreserved characters stay unencoded, because LemonLDAP::NG, Glewlwyd and authentik compare without decoding,
+ * and every UUID contains a `-`. A space becomes `%20`, because Canaille decodes percent signs only. An IdP that
+ * follows the specification decodes both forms alike.
  */
 export function basicCredentials(clientId: string, secret: string): string {
   return `Basic ${Buffer.from(`${formEncode(clientId)}:${formEncode(secret)}`).toString('base64')}`

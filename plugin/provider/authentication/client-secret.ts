@@ -2,8 +2,8 @@ import type { SecretFileContent } from '../../config/credentials/client-secret-f
 import type { DomainSettings } from '../../config/settings.ts'
 
 /**
- * The shortest time between two reads of the file. Without this limit, every login would read it while the secret is
- * wrong.
+ * The shortest time between two reads of the file. Without this limit, every login would read the file while the secret
+ * is wrong.
  */
 const READ_PAUSE_MS = 1_000
 
@@ -25,11 +25,11 @@ export interface SecretSource {
 /**
  * The client secret in the file that `client.client_secret_file` names.
  *
- * The initial secret was read together with the configuration; only `reload` changes it. It is called at three times:
+ * The initial secret was read together with the configuration; only `reload` changes it. The plugin calls `reload` at
+ * three times:
  * - After the IdP refused this client.
- * - After a signature did not match the secret.
- * - Before a request object is signed with the secret, because this server may never see the IdP's refusal of that
- *   request.
+ * - After the signature of a received token did not match the secret.
+ * - Before the secret signs a request object, because the IdP shows a refusal of that request only to the browser.
  *
  * If the file cannot be used, the secret stays unchanged, because an orchestrator may be about to replace the file.
  */
@@ -72,8 +72,8 @@ export class ClientSecret {
   }
 
   /**
-   * Runs work that depends on the secret. If the work fails and the file now contains another secret, runs it once
-   * more.
+   * Runs work that depends on the secret. If the work fails and the file now contains another secret, runs the work
+   * once more.
    */
   async withRetry<Result>(work: () => Promise<Result>): Promise<Result> {
     const previous = this.#current

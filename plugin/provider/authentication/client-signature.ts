@@ -48,8 +48,8 @@ export function configuredSignatures(client: ClientIdentity['client']): readonly
 }
 
 /**
- * Returns the algorithms that this client's keys can sign with, in the order of the key file. For each key, algorithms
- * that the configuration names come first, because the key is published with them.
+ * Returns the algorithms that this client's keys can sign with, in the order of the key file. For each key, the
+ * algorithms in the configuration come first, because the published key names them.
  */
 export function ownAlgorithms({ client, credentials }: ClientIdentity): readonly string[] {
   const configured = configuredSignatures(client)

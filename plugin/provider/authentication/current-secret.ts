@@ -5,12 +5,12 @@ import type { ClientSecret } from './client-secret.ts'
 
 type Request = Parameters<Fetch>[1]
 
-/** Returns the request with the secret added. Returns undefined if the request does not authenticate the client. */
+/** Puts a secret into a request. Returns undefined if the request does not authenticate the client. */
 export type ShowSecret = (request: Request, secret: string) => Request | undefined
 
 /**
- * Sends requests with the client secret that was last read from its file. If the IdP refuses the client, the file is
- * read again. If it contains a different secret, the request is sent once more.
+ * Sends requests with the client secret that was last read from its file. If the IdP refuses the client, reads the file
+ * again. If the file contains a different secret, sends the request once more.
  *
  * The retry is safe after an OAuth error: the IdP authenticates the client before it uses up a code or refresh token
  * (RFC 6749, section 3.2.1). A 401 without an OAuth error may come from a proxy, so that request is not retried. The

@@ -2,7 +2,7 @@ import * as oidc from 'openid-client'
 
 /**
  * Returns the library's DPoP handle, which binds this client's access tokens to a key of this process (RFC 9449). The
- * handle also stores the IdP's nonces, so that a login rarely needs a second request to get one.
+ * handle also stores the IdP's nonces, because a request without a current nonce must be sent twice.
  *
  * @param config the configuration of the first request that needs a proof
  */
@@ -21,7 +21,7 @@ export function createDpopKey(): DpopKey {
     return pair
   }
 
-  // No login awaits this first attempt. Handle its rejection here.
+  // No code awaits this first attempt. This handler keeps its rejection from being reported.
   keys().catch(() => undefined)
   return async (config) => {
     const generated = await keys().catch((error: unknown) => {
@@ -33,7 +33,11 @@ export function createDpopKey(): DpopKey {
   }
 }
 
-/** Returns the options that add a DPoP proof to a request. @param dpop null if access tokens are not bound to a key */
+/**
+ * Returns the options that add a DPoP proof to a request.
+ *
+ * @param dpop null if access tokens are not bound to a key
+ */
 export async function proofFor(dpop: DpopKey | null, config: oidc.Configuration): Promise<oidc.DPoPOptions> {
   return dpop ? { DPoP: await dpop(config) } : {}
 }

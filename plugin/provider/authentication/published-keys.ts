@@ -2,9 +2,9 @@ import type { ClientKey, PublicJwk } from '../../config/settings.ts'
 import { type ClientIdentity, configuredSignatures } from './client-signature.ts'
 
 /**
- * Returns the public keys of this client in the form that IdPs need. Each use of a key has its own entry. The entry
- * names the algorithm from the key file, or else from the configuration. Keycloak selects its encryption key by the
- * algorithm alone.
+ * Returns the public keys of this client in the form that IdPs need. A key that both signs and decrypts has an entry
+ * for each use. An entry for encryption names its algorithm if the configuration does, because Keycloak selects the key
+ * by it.
  */
 export function publishedKeys({ client, credentials }: ClientIdentity): readonly PublicJwk[] {
   const signatures = configuredSignatures(client)
@@ -20,8 +20,8 @@ function forSignatures({ signs, publicJwk }: ClientKey, configured: readonly str
   if (signs.length === 0) return []
   const named = signs.filter((algorithm) => configured.includes(algorithm))
   const [algorithm, ...alternatives] = named.length > 0 ? named : signs
-  // If a key has several algorithms, publish none. The IdP finds the key by its id, and would refuse signatures with
-  // the unpublished algorithms.
+  // If the key supports several algorithms, publish none of them. The IdP finds the key by its id, and would refuse
+  // signatures with an algorithm other than the published one.
   return [
     { ...publicJwk, use: 'sig', ...(algorithm === undefined || alternatives.length > 0 ? {} : { alg: algorithm }) },
   ]

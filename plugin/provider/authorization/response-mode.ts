@@ -15,14 +15,14 @@ export function responseModeOf({ response_types: [type], response_mode: mode }: 
   return Array.isArray(published) && !published.includes('form_post') ? 'fragment' : 'form_post'
 }
 
-/** Whether answers may arrive as a form that the IdP's page posts. That is a POST from another site. */
+/** Whether the IdP may send its answers as a form. The browser then posts the form from a page of another site. */
 export function mayComeByPost({ response_types: [type], response_mode: mode }: ModeSettings): boolean {
   return mode === undefined ? type !== 'code' : mode === 'form_post' || mode === 'form_post.jwt'
 }
 
 /**
- * Whether answers may arrive in the fragment, because that mode is requested or because the IdP ignores the requested
- * mode.
+ * Whether answers may arrive in the fragment of the address. The client may request that mode, or the IdP may ignore
+ * the requested one.
  */
 export function mayComeInFragment({ response_types: [type], response_mode: mode }: ModeSettings): boolean {
   return type !== 'code' || mode === 'fragment' || mode === 'fragment.jwt'

@@ -5,7 +5,7 @@ import { isClientRefused } from '../authentication/client-refused.ts'
 import { NotedAnswer, type RefusedExchange } from '../http/noted-exchange.ts'
 import { isAboutPkce, PKCE_REFUSED } from './pkce-refused.ts'
 
-/** Error codes by endpoint. For other endpoints, the caller's code is used. */
+/** Error codes by endpoint. Errors of other endpoints get the caller's code. */
 const CODES: Readonly<Record<string, LoginErrorCode>> = {
   token_endpoint: 'token_request_failed',
   userinfo_endpoint: 'userinfo_failed',
@@ -15,7 +15,7 @@ const CODES: Readonly<Record<string, LoginErrorCode>> = {
   jwks_uri: 'provider_unreachable',
 }
 
-/** Translates an unsuccessful answer. Returns undefined if the error has another reason. */
+/** Translates an unsuccessful answer of an endpoint. Returns undefined if the error has another reason. */
 export function refusedAnswer(error: unknown, code: LoginErrorCode): LoginError | undefined {
   const refusal = refusalIn(error)
   if (!refusal) return undefined

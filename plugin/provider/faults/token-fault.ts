@@ -6,7 +6,10 @@ import { causeCode, causes } from '../../log.ts'
 import { ISSUED_AHEAD, ISSUED_LONG_AGO } from '../tokens/id-token-rules.ts'
 import { reasonOf } from './reason.ts'
 
-/** The kind of answer that was verified. Names of related members of the Client object begin with it. */
+/**
+ * The kind of answer that was verified. Related members of the Client object begin with the same text, such as
+ * `id_token_signed_response_alg`.
+ */
 type Verified = 'id_token' | 'userinfo'
 
 const CODES = { id_token: 'id_token_invalid', userinfo: 'userinfo_failed' } as const satisfies Record<
@@ -15,10 +18,10 @@ const CODES = { id_token: 'id_token_invalid', userinfo: 'userinfo_failed' } as c
 >
 const NAMES = { id_token: 'ID token', userinfo: 'UserInfo answer' } as const
 
-/** The members of the Client object that require `auth_time` in ID tokens. */
+/** The settings after which an ID token must contain `auth_time`. */
 export type TimeRules = Partial<Pick<ClientSettings, 'default_max_age' | 'require_auth_time'>>
 
-/** The details of a fault, its remedy, and an error code if it differs from the default. */
+/** The details of a fault, its remedy, and its error code if it is not the one in `CODES`. */
 interface Finding {
   readonly details: Readonly<Record<string, unknown>>
   readonly remedy?: string
@@ -71,14 +74,14 @@ export function incompleteMetadata(error: unknown): LoginError | undefined {
 function findingIn(error: unknown, kind: Verified, rules: TimeRules): Finding {
   const fault = causes(error).at(-1)
   const code = membersOf(fault).code
-  // Copy the members, because `in` on a response would find the inherited `body`.
+  // Copy the members, because the cause may be a `Response`, and `in` would find its inherited `body`.
   const facts = { ...membersOf(fault?.cause) }
   if (code === 'OAUTH_JWT_USERINFO_EXPECTED') return unsignedUserInfo()
   if (code === 'OAUTH_KEY_SELECTION_FAILED') return unknownKey(facts)
   // Among errors with this code, only that of an encrypted token has the token as its cause.
   if (code === 'OAUTH_UNSUPPORTED_OPERATION' && typeof fault?.cause === 'string')
     return encryptedUnexpectedly(fault.cause, kind)
-  // The library's error has no code. It means that no algorithm is configured, published or assumed by default.
+  // This error has no code. The library throws it if no algorithm is configured, published or assumed by default.
   if ('fallback' in facts) return signedUnexpectedly(kind)
   if (typeof facts.claim === 'string') return otherClaim(facts.claim, facts)
   if (code !== 'OAUTH_INVALID_RESPONSE') return { details: {} }
@@ -134,7 +137,7 @@ function unknownKey({ header }: JsonObject): Finding {
   }
 }
 
-/** Translates a JSON answer that lacks required members. Some IdPs report errors this way, with status 200. */
+/** Translates a JSON answer that lacks required members. Some IdPs report errors with status 200 and such an answer. */
 function otherBody({ body }: JsonObject, kind: Verified): Finding {
   const { error, error_description: description } = membersOf(body)
   return {
@@ -147,7 +150,7 @@ function otherBody({ body }: JsonObject, kind: Verified): Finding {
   }
 }
 
-/** Claims with values that may be logged. A nonce or a hash may not, because it is a secret. */
+/** Claims whose values may be logged. The values of other claims, such as a nonce or a hash, are secrets. */
 const LOGGED = ['iss', 'aud', 'azp']
 const TIMES = ['exp', 'nbf', 'iat']
 const CLAIM_REMEDIES: Readonly<Record<string, string>> = {
@@ -178,7 +181,11 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : value === undefined ? 'none' : `a ${typeof value}`
 }
 
-/** Formats a time. @param seconds since 1970, from an untrusted token */
+/**
+ * Formats the time in a token.
+ *
+ * @param seconds seconds since 1970. Not trusted
+ */
 function timeOf(seconds: number): string {
   const date = new Date(seconds * 1000)
   return Number.isNaN(date.getTime()) ? 'not a time' : date.toISOString()

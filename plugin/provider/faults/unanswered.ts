@@ -17,7 +17,10 @@ export function unanswered(error: unknown): LoginError | undefined {
   return new LoginError('provider_unreachable', { cause: error, details, ...(isLost ? { remedy: LOST_ANSWER } : {}) })
 }
 
-/** Causes after which an answer may have been lost: the IdP may have received and answered the request. */
+/**
+ * Causes after which the answer may have been lost on its way. The IdP may nevertheless have received and answered the
+ * request.
+ */
 const LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'TIMEOUT', 'NETWORK', 'UND_ERR_SOCKET'])
 const LOST_ANSWER =
   'The answer of the token endpoint was lost (`causeCode`). The request was not repeated, because the IdP may have used up the code or refresh token; then the user must sign in again. If this recurs, check the IdP, the proxies in front of it and their time limits.'
@@ -35,7 +38,7 @@ export function gotNoAnswer(error: unknown): boolean {
 function codeOf(cause: Error): string | undefined {
   if (cause instanceof ForbiddenExchange) return cause.code
   if (cause instanceof DOMException && (cause.name === 'TimeoutError' || cause.name === 'AbortError')) return 'TIMEOUT'
-  // `fetch` reports a failed connection this way.
+  // Node's `fetch` reports a failed connection as such a TypeError.
   if (cause instanceof TypeError && cause.cause instanceof Error) return causeCode(cause) ?? 'NETWORK'
   return undefined
 }

@@ -17,7 +17,7 @@ import {
 import { proxyFor, throughProxy } from './proxy.ts'
 import { VERIFIED } from './verification.ts'
 
-/** The longest idle time of a reused connection. After it, the other side may be about to close the connection. */
+/** The longest idle time of a reused connection. A server may close a connection that was idle for longer. */
 const IDLE_MS = 4_000
 
 /**
@@ -25,8 +25,8 @@ const IDLE_MS = 4_000
  * `fetch` takes twice as long for the two or three requests of a login, and it cannot present a client certificate.
  *
  * The returned `fetch` follows no redirect and repeats only GET requests. It accepts no compressed answer, because a
- * small one could unpack to more than the limit. It uses the proxy that the environment names, and always verifies
- * certificates.
+ * small answer could unpack to more than the size limit. It uses the proxy that the environment names, and always
+ * verifies certificates.
  */
 export function directFetch(
   limits: FetchLimits,
@@ -45,9 +45,9 @@ export function directFetch(
     try {
       const proxy = proxyFor(url)
       if (proxy) return await send(exchange, { ...tls, ...(await throughProxy(url, proxy, signal)) })
-      // Never repeat a form, and send it over a new connection. A form may use up a code or a refresh token, and a
-      // second use makes the IdP end the whole session. A server may close a reused connection just as the form is
-      // sent; Starman does so after 1 s.
+      // Never repeat a form. It may use up a code or a refresh token, and a second use makes the IdP end the whole
+      // session. Send it over a new connection, because a server may close a reused one at that moment. Starman closes
+      // idle connections after 1 s.
       if (init.method !== 'GET') return await send(exchange, { agent: fresh[kind] })
       return await send(exchange, { agent: reused[kind] }).catch((error: unknown) => {
         // The other side closed the reused connection before it answered the request, so repeat the request.
@@ -78,20 +78,25 @@ interface Exchange {
   readonly maxBytes: number
 }
 
-/** @param route the agent, and other options of the connection */
+/**
+ * Sends a request and returns the complete answer.
+ *
+ * @param route the agent, and other options of the connection
+ */
 function send({ url, init, signal, maxBytes }: Exchange, route: RequestOptions): Promise<Response> {
   const headers = { ...init.headers, ...route.headers, 'accept-encoding': 'identity' }
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const outgoing = request(url, { ...route, method: init.method, headers })
-    // Node's own `signal` option would add a dozen listeners to each request.
+    // Do not use Node's own `signal` option, because it adds a dozen listeners to each request.
     signal.addEventListener('abort', () => outgoing.destroy(new Error('aborted')), { once: true })
     outgoing.on('error', (error) => {
       const stale = outgoing.reusedSocket && 'code' in error && error.code === 'ECONNRESET'
       reject(stale ? new StaleConnection('stale connection', { cause: error }) : error)
     })
-    // Reject the proxy's own answer, so that it is not mistaken for the IdP's. It did not arrive over TLS.
+    // Reject the proxy's own answer, so that it is not mistaken for the IdP's. The proxy's answer did not arrive over
+    // TLS.
     outgoing.on('proxyConnect', ({ statusCode }: { readonly statusCode: number }) => {
       if (statusCode === 200) return
       const refusal = new ForbiddenExchange('PROXY_REFUSED', `The proxy answered CONNECT with ${statusCode}`)

@@ -29,7 +29,7 @@ export class ForbiddenExchange extends Error {
 /**
  * Applies the same rules to every request to an IdP. TLS is required except on loopback. Redirects are not followed,
  * because one could lead into the internal network. One time limit covers the whole answer, because a server could
- * otherwise send the body at a byte a second. The size of the body is limited.
+ * otherwise send the body at one byte per second. The size of the body is limited.
  */
 export function limitFetch(inner: Fetch, limits: FetchLimits, clock: Clock): Fetch {
   return async (url, init) => {
@@ -70,7 +70,7 @@ async function boundedBody(response: Response, maxBytes: number, signal: AbortSi
   const chunks: Uint8Array[] = []
   let size = 0
   const reader = response.body.getReader()
-  // Cancel the reader as well, because a custom `fetch` may not abort the body with the signal.
+  // Cancel the reader as well, because a custom `fetch` may ignore the signal once the body has begun.
   const stop = () => void reader.cancel(signal.reason).catch(() => undefined)
   signal.addEventListener('abort', stop, { once: true })
   try {

@@ -37,7 +37,7 @@ export class NotedAnswer extends Response {
   }
 }
 
-/** An error for a request without an answer, or without one within the limits. `cause` holds the reason. */
+/** An error for a request that got no answer, or no answer within the limits. `cause` holds the reason. */
 export class UnansweredRequest extends Error {
   override readonly name = 'UnansweredRequest'
   readonly exchange: Exchange
@@ -116,7 +116,8 @@ function parameterOf(challenge: string, name: string): string | undefined {
 
 const SECRETS = ['client_secret', 'client_assertion', 'code', 'code_verifier', 'refresh_token', 'token']
 /**
- * Length of the shortest secret to hide. Shorter texts would also occur within ordinary words, and hide parts of them.
+ * Least length of a secret that is replaced in texts of the IdP, in characters. A shorter secret also occurs within
+ * ordinary words.
  */
 const SHORTEST_SECRET = 4
 

@@ -1,4 +1,7 @@
-/** Makes every TLS connection of the plugin verify certificates, even if NODE_TLS_REJECT_UNAUTHORIZED is 0. */
+/**
+ * Options that make a TLS connection verify certificates, even if NODE_TLS_REJECT_UNAUTHORIZED is 0. Every connection
+ * of the plugin uses them.
+ */
 export const VERIFIED = { rejectUnauthorized: true } as const
 
 /** Whether the environment asks Node.js to accept any certificate. */

@@ -22,7 +22,7 @@ export class UnusableDocument extends Error {
 /**
  * Loads the discovery document of an issuer.
  *
- * @param issuer the issuer as configured. The document's own spelling is used afterwards
+ * @param issuer the configured issuer. Later checks use the spelling in the document
  * @throws UnusableDocument, UnansweredRequest
  */
 export async function loadDocument(issuer: string, fetch: Fetch): Promise<ServerMetadata> {
@@ -44,15 +44,18 @@ export async function loadDocument(issuer: string, fetch: Fetch): Promise<Server
   return document
 }
 
-/** The endpoints that this server or a browser uses. Neither registers clients. */
+/**
+ * The endpoints that this server or a browser uses. Neither of them registers clients, so the registration endpoint is
+ * missing.
+ */
 const ENDPOINTS = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
 
 /**
  * Refuses addresses that would receive secrets and codes without TLS. Plain HTTP is accepted on loopback only. A
  * *discovered* address may use plain HTTP only if the configured issuer is on loopback too. Otherwise a public IdP
- * could make this server call programs on its own machine.
+ * could make this server send requests to programs on its own machine.
  *
- * @param metadata the published metadata, overlaid with the configured members
+ * @param metadata the published metadata, in which the configured members replace the published ones
  * @throws UnusableDocument caused by a ForbiddenExchange `PLAIN_HTTP`
  */
 export function assertSafeAddresses(metadata: ServerMetadata, { issuer, manual }: IssuerSettings): void {

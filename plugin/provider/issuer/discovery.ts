@@ -13,17 +13,16 @@ import type { Documents } from './documents.ts'
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 5 * 60_000
 /**
- * How long discovered metadata is fresh. Endpoints rarely change, so older metadata stays in use while it is refreshed
- * in the background.
+ * How long discovered metadata is used without a refresh, in milliseconds. Older metadata stays in use during the
+ * refresh, because endpoints rarely change.
  */
 const FRESH_MS = 60 * 60_000
 
-/** The metadata of an issuer: the discovered members, overlaid with the configured ones. */
+/** The metadata of an issuer: the discovered members, replaced by configured ones where there are any. */
 export interface Issuer {
   /**
-   * Returns the known metadata at once, or else the result of the running or next discovery attempt.
-   *
-   * @throws LoginError `discovery_failed`
+   * Returns the known metadata at once. If there is none yet, waits for the discovery attempt that is running, or
+   * starts one.
    */
   metadata(): Promise<oidc.ServerMetadata>
   close(): void
@@ -39,7 +38,7 @@ export interface DiscoveryDeps {
   readonly random: () => number
   /** Called after each failed attempt, with `discovery_failed` and its cause. */
   readonly onFailure: (error: LoginError, outage: Outage) => void
-  /** Called after each successful attempt, with the metadata overlaid with the configured members. */
+  /** Called after each successful attempt, with the metadata as {@link Issuer.metadata} returns it. */
   readonly onDiscovered: (metadata: oidc.ServerMetadata) => void
 }
 
@@ -102,7 +101,7 @@ class DiscoveredIssuer implements Issuer {
     const fallback = this.#fallback
     if (this.#discovered) {
       const age = this.#deps.clock.now() - this.#discovered.discoveredAt
-      // After the clock was set back, the age is negative. The true age is then unknown, so refresh.
+      // After the clock was set back, the age is negative. The true age is then unknown, so refresh the metadata.
       if ((age > FRESH_MS || age < 0) && this.#failures === 0) this.#discoverInBackground()
       return this.#discovered.metadata
     }
@@ -167,7 +166,7 @@ async function discoverOnce(
   { documents, fetch }: Pick<DiscoveryDeps, 'documents' | 'fetch'>,
 ): Promise<oidc.ServerMetadata> {
   const published = await documents(settings.issuer, fetch)
-  // Copy only if members are configured: domains that share an IdP then share one copy of its metadata.
+  // Copy the metadata only if members are configured. All other domains with the same IdP then share one copy.
   const metadata = isAllDiscovered(settings) ? published : overlay(published, settings)
   assertSafeAddresses(metadata, settings)
   return metadata
@@ -178,8 +177,8 @@ function isAllDiscovered({ manual }: IssuerSettings): boolean {
 }
 
 /**
- * Overlays published metadata with the configured members. A configured member always wins. Source: Issuer object, and
- * "Discovery" under "What the service does".
+ * Replaces members of the published metadata with the configured ones. Source: Issuer object, and "Discovery" under
+ * "What the service does".
  */
 function overlay(published: oidc.ServerMetadata, settings: IssuerSettings): oidc.ServerMetadata {
   const { mtls_endpoint_aliases: aliases, userinfo_endpoint: userInfo, ...members } = structuredClone(settings.manual)

@@ -19,8 +19,8 @@ export function isSameIssuer(configured: string, published: string): boolean {
 }
 
 /**
- * Whether Microsoft publishes this issuer for the configured one, with the tenant's id instead of its name. At some of
- * these addresses, the published issuer itself has no discovery document.
+ * Whether Microsoft publishes this issuer for the configured one. Microsoft replaces the tenant's name with its id. At
+ * some of these addresses, the published issuer itself has no discovery document.
  */
 export function isOfMicrosoftTenant(configured: string, published: string): boolean {
   const [from, to] = [new URL(withoutSuffix(configured)), new URL(published)]
@@ -41,8 +41,8 @@ function baseOf(issuer: string): string {
 const TENANT = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0\/?$/i
 
 /**
- * Microsoft's global cloud, its cloud for the US government, and its cloud in China. Each publishes issuers on its own
- * host.
+ * Microsoft's global cloud, its cloud for the US government, and its cloud in China. Each cloud publishes issuers on
+ * its own host.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud
  */
@@ -53,9 +53,9 @@ const CLOUDS: readonly string[] = [
 ]
 
 /**
- * Whether Microsoft published a directory's id for the configured name. Its clouds accept a directory's domain name,
- * but publish the id. A directory at b2clogin.com publishes its id for each of its policies. This is safe, because the
- * configured server itself publishes the id over TLS, for this directory only.
+ * Whether the published issuer has a directory's id where the configured one has its name. Its clouds accept a
+ * directory's domain name, but publish the id. A directory at b2clogin.com publishes its id for each of its policies.
+ * This is safe, because the configured server itself publishes the id over TLS, for this directory only.
  */
 function isOfNamedTenant(configured: URL, published: URL): boolean {
   if (configured.origin !== published.origin || !TENANT.test(published.pathname)) return false
@@ -69,8 +69,8 @@ function isOfNamedTenant(configured: URL, published: URL): boolean {
 /**
  * Whether the published issuer is that of an Entra External ID directory. Such a directory is served at its name and
  * publishes an issuer at its id: `https://<name>.ciamlogin.com/<id>/v2.0` becomes
- * `https://<id>.ciamlogin.com/<id>/v2.0`. The id must equal the configured one everywhere, because every other
- * directory belongs to another company.
+ * `https://<id>.ciamlogin.com/<id>/v2.0`. Both ids in the published issuer must equal the configured id, because every
+ * other directory belongs to another company.
  */
 function isOfExternalTenant(configured: URL, published: URL): boolean {
   const [tenant, publishedTenant] = [configured, published].map(({ pathname }) =>

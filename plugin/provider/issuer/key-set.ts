@@ -3,10 +3,10 @@ import type { Clock } from '../../clock.ts'
 import { LoginError } from '../../errors.ts'
 import type { Fetch } from '../http/limited-fetch.ts'
 
-/** The shortest time between two key requests. It is also the greatest age of the keys that verify a login. */
+/** The shortest time between two key requests. It is also the limit of the age of keys that verify a login. */
 const SECOND_MS = 1_000
 
-/** Limit of failed requests in a row that a caller waits for. */
+/** Limit of pauses that a caller waits for another request after a failed one. */
 const MAX_FAILURES = 3
 
 /** The public keys of an IdP, as published at one time. */
@@ -20,23 +20,23 @@ export interface PublishedKeys {
 export interface KeySet {
   /**
    * Returns the keys as published within the last second. So a key that the IdP adds works at once, and a key that it
-   * withdraws stops working within a second. However many callers there are, the IdP gets at most one request a second.
+   * withdraws stops working within a second. The IdP gets at most one request a second, however many callers there are.
    *
-   * @param kid the key id that is needed. If the set lacks it, the set is requested again after that second, because
-   *   the keys may have changed just after the first request.
+   * @param kid the id of the needed key. If the set lacks it, the set is requested once more when the second is over,
+   *   because the IdP may have added the key after the first request.
    * @throws LoginError `provider_unreachable`, or `id_token_invalid` if the published document is no usable key set
    */
   current(jwksUri: string, kid?: string): Promise<PublishedKeys>
   /**
    * Returns the last usable keys without a request, if they were requested within the given time. The IdP may have
-   * withdrawn one since then.
+   * withdrawn a key since then.
    */
   atHand(jwksUri: string, withinMs: number): PublishedKeys | undefined
   /**
    * Returns the milliseconds since the last usable keys were requested, or null if there are none. Sends no request.
    */
   ageMs(): number | null
-  /** Wakes all waiting callers. They get `provider_unreachable`. */
+  /** Wakes all waiting callers. Their calls throw `provider_unreachable`. */
   close(): void
 }
 
@@ -162,7 +162,9 @@ class ThrottledKeySet implements KeySet {
 }
 
 /**
- * Loads the key set. @param previous the last usable document. If the new one is equal, its keys are not imported again
+ * Loads the key set.
+ *
+ * @param previous the last usable document. If the new one is equal, its keys are not imported again
  */
 async function load(address: string, fetch: Fetch, previous: ReadDocument | undefined): Promise<ReadDocument> {
   const headers = { accept: 'application/json, application/jwk-set+json' }

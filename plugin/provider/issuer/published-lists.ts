@@ -93,7 +93,7 @@ function check({ member, configured, list }: Wanted, metadata: ServerMetadata): 
   return [{ member, configured, list, published: published.slice(0, MOST_SHOWN) }]
 }
 
-// Sorts the words of a response type, because their order has no meaning. All other values are single words.
+// Sorts the words of a value, because the order in a response type has no meaning. All other values are single words.
 function sortedWords(value: string): string {
   return value.split(' ').sort().join(' ')
 }

@@ -14,11 +14,12 @@ export function keyIdOf(token: string): string | undefined {
 
 /**
  * Answers openid-client's requests for the key set from the domain's shared {@link KeySet}. The library requests the
- * set once, when it verifies a signature, and keeps it. So the answer must contain the key that the signature names.
+ * set only once for each configuration, when it verifies a signature. So the answer must contain the key that the
+ * signature names.
  *
- * @param inner sends all other requests
- * @param token the token with the signature that the library is about to verify. If an answer is itself a signed token,
- *   that token replaces it
+ * @param inner the `fetch` for all other requests
+ * @param token the token that the library is about to verify. After an answer that is itself a signed token, the
+ *   library verifies that token instead
  */
 export function withServedKeys(inner: Fetch, keySet: KeySet, jwksUri: string | undefined, token?: string): Fetch {
   let kid = token === undefined ? undefined : keyIdOf(token)

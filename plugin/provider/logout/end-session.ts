@@ -6,14 +6,14 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 
 /**
- * Limit of the encoded length of an ID token hint in an address. nginx accepts 4 KB of response headers by default, and
- * the address is part of them. An ID token with 50 groups has 3 KB.
+ * Limit of the encoded length of an ID token hint in an address, in characters. nginx accepts 4 KB of response headers
+ * by default, and the address is part of them. An ID token with 50 groups has 3 KB.
  */
 const MAX_HINT_LENGTH = 1_500
-/** Time limit for the check of the default address. The user waits for it. */
+/** Time limit for the check of the default logout address. The user waits for the check. */
 const CHECK_LIMIT_MS = 5_000
 
-/** The session to end. */
+/** The session at this server that ends. */
 export interface EndingSession {
   readonly subject: string
   readonly sid: string | null
@@ -35,14 +35,17 @@ export type SignOut =
 /** Ends one domain's sessions at its IdP, through the browser (OpenID Connect RP-Initiated Logout 1.0). */
 export interface EndSession {
   /**
-   * Whether logouts lead to a published or configured end-session endpoint. That endpoint ends the session at the IdP,
-   * so the IdP's session must stay alive until then.
+   * Whether a logout redirects the browser to the IdP's end-session endpoint. That endpoint ends the session at the
+   * IdP, so this server must not end it earlier.
    *
    * @throws LoginError
    */
   endsAtIdp(): Promise<boolean>
   /**
-   * Returns where the browser goes next. @param session null if the session is not from this IdP. @throws LoginError
+   * Returns where the browser goes next.
+   *
+   * @param session null if the session is not from this IdP
+   * @throws LoginError
    */
   next(session: EndingSession | null): Promise<SignOut>
 }
@@ -51,7 +54,7 @@ export interface EndSessionDeps {
   readonly issuer: Issuer
   /** A `fetch` with time and size limits. */
   readonly fetch: Fetch
-  /** Called if the IdP does not serve the default logout address. */
+  /** Called if the IdP answers 404 or 410 at the default logout address. */
   readonly onMissing: (address: string, status: number) => void
   readonly clock: Clock
 }
@@ -87,8 +90,8 @@ export function createEndSession({ client, logoutUrl }: DomainSettings, deps: En
 type IsDefaultServed = (metadata: ServerMetadata) => Promise<boolean>
 
 /**
- * Checks whether the IdP serves the default logout address, once for each discovered metadata. Many IdPs without an
- * end-session endpoint do not serve it.
+ * Checks whether the IdP serves the default logout address. Checks again only after discovery returned new metadata.
+ * Many IdPs without an end-session endpoint do not serve it.
  */
 function createDefaultAddressCheck({ fetch, onMissing, clock }: EndSessionDeps): IsDefaultServed {
   let checked: { readonly metadata: ServerMetadata; readonly answer: Promise<boolean> } | undefined

@@ -4,7 +4,7 @@ import type { Claims } from '../../login/profile.ts'
 
 const MAX_AGE_S = 10 * 60
 const MAX_AHEAD_S = 60
-/** Limit of characters that an objection quotes from a received value. */
+/** Limit of the length of a received value that an objection quotes, in characters. */
 const MAX_QUOTED = 80
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 
@@ -12,8 +12,7 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 export interface Logout {
   readonly issuer: string
   /**
-   * The sessions of the user with this subject end. If there is a `sid`, only that session ends. Null if the token has
-   * no subject.
+   * The user whose sessions end. If there is also a `sid`, only that session ends. Null if the token has no subject.
    */
   readonly subject: string | null
   readonly sid: string | null
@@ -23,7 +22,7 @@ export interface Logout {
 }
 
 export interface LogoutTokenRules {
-  /** The configured issuer. Only its origin is compared here; discovery later provides the exact spelling. */
+  /** The configured issuer. Only its origin is compared here; the exact spelling is known after discovery. */
   readonly issuer: string
   readonly clientId: string
   /** The value of `id_token_signed_response_alg`, because logout tokens are signed like ID tokens. */
@@ -50,8 +49,8 @@ export function inspectLogoutToken(token: string, rules: LogoutTokenRules, nowS:
 }
 
 function objectionToHeader({ alg, typ }: Readonly<Record<string, unknown>>, { algorithm }: LogoutTokenRules) {
-  // The token's own `alg` must not choose the algorithm. Otherwise anyone could sign with HS256 and the IdP's public
-  // key as the secret.
+  // Do not trust the token's own `alg`. Otherwise anyone could sign with HS256 and use the IdP's public key as the
+  // secret.
   if (alg !== algorithm) return `it is not signed with ${algorithm}: alg is ${quote(alg)}`
   // Any other `typ` marks an ID token or an access token, even if its claims look like those of a logout token.
   if (typ !== undefined && !(typeof typ === 'string' && /^(?:application\/)?(?:logout\+jwt|jwt)$/i.test(typ))) {
@@ -100,8 +99,8 @@ export function objectionToIssuer(received: unknown, expected: string): string {
 }
 
 /**
- * Compares origins only. The exact issuer is known only after discovery, because spellings differ, for example by a
- * trailing slash.
+ * Compares origins only. The configured issuer may differ from the exact one, for example by a trailing slash. The
+ * exact issuer is known only after discovery.
  */
 function isSameOrigin(iss: string, issuer: string): boolean {
   return URL.canParse(iss) && new URL(iss).origin === new URL(issuer).origin

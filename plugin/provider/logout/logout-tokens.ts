@@ -13,8 +13,8 @@ import { createUsedTokens, type SharedUse } from './used-tokens.ts'
 
 /**
  * How long a logout waits for the IdP's current keys before it accepts stored ones. A key request may wait a second for
- * the previous one, and then has a second for its answer. If the IdP answers with a failure in time, stored keys are
- * not used.
+ * the previous one, and then has a second for its answer. If the IdP answers within this time, but with a failure,
+ * stored keys are not used.
  */
 const KEY_LIMIT_MS = 2_000
 /** Limit of the age of stored keys that may verify a logout token. */
@@ -34,8 +34,8 @@ export interface LogoutTokenDeps {
   readonly issuer: Issuer
   readonly keySet: KeySet
   /**
-   * Null if the configuration contains the secret itself. Otherwise `settings.client.client_secret` returns the current
-   * one.
+   * The client secret in its file. `settings.client.client_secret` then returns the current secret. Null if the
+   * configuration contains the secret itself.
    */
   readonly secret: ClientSecret | null
   readonly clock: Clock
@@ -69,20 +69,21 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
 
   function loadKeys(address: string, token: string): Promise<PublishedKeys> {
     const keys = deps.keySet.current(address, keyIdOf(token)).catch((error: unknown) => {
-      // The token may be genuine even if the published keys are unusable. With this error, the IdP may send it again.
+      // The token may be genuine even if the published keys are unusable. After `provider_unreachable`, the IdP may
+      // send it again.
       const details = error instanceof LoginError ? error.details : { endpoint: 'jwks_uri' }
       throw new LoginError('provider_unreachable', { cause: error, details })
     })
-    // Nothing awaits the keys after the time limit. Handle their rejection here.
+    // No code awaits the keys after the time limit. This handler keeps their rejection from being reported.
     keys.catch(() => undefined)
     return keys
   }
 
   /**
    * Whether one of the stored keys signed the token. Stored keys suffice if the IdP does not serve its current keys in
-   * time. For example, an IdP with a single worker serves no keys until its logout token is answered. A key that the
-   * IdP has withdrawn in the meantime is accepted too. A thief of such a key can sign users out for at most a day,
-   * while the IdP does not answer. The thief cannot sign in.
+   * time. For example, an IdP with a single worker serves no keys until its logout token is answered. They may include
+   * a key that the IdP has withdrawn since then. While the IdP does not answer, a thief of that key can sign users out,
+   * for at most a day. The thief cannot sign in.
    */
   async function isSignedWith(token: string, { find }: PublishedKeys): Promise<boolean> {
     return verifySignature(token, find, rules.algorithm).then(
@@ -104,7 +105,10 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
   }
 }
 
-/** Translates refusals of ID tokens. Logout tokens follow the same rules; only the error code differs. */
+/**
+ * Translates the error of an ID token check into one about a logout token, because both kinds of token follow the same
+ * rules.
+ */
 function refuse(error: unknown): never {
   const isOurs = error instanceof LoginError && error.code === 'id_token_invalid'
   throw isOurs ? refusal(String(error.details.reason), error.cause) : error

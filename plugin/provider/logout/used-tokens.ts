@@ -3,14 +3,17 @@ import { LoginError } from '../../errors.ts'
 import type { Logout } from './logout-token.ts'
 
 /**
- * Limit of remembered tokens. The oldest are dropped first; each of these could then be replayed for at most 10
- * minutes.
+ * Limit of remembered tokens. Beyond it, the oldest are dropped. A dropped token could be replayed until it is too old,
+ * which takes at most 10 minutes.
  */
 const MAX_REMEMBERED = 10_000
 
 /** A memory of used tokens that several processes share. */
 export interface SharedUse {
-  /** Resolves to true for the first call with a key in any process. Resolves to false for later calls until `until`. */
+  /**
+   * Resolves to true for the first call with a key, in any process, and to false for later calls. The key may be
+   * forgotten at `until`, in milliseconds since 1970.
+   */
   once?(key: string, until: number): Promise<boolean>
   /** Forgets the key, so that the next call with it resolves to true. */
   release?(key: string): Promise<void>
@@ -38,8 +41,8 @@ export interface UsedTokens {
   /**
    * Runs `act` once for each token. If `act` rejects, the token may be used again.
    *
-   * @throws LoginError `logout_token_invalid`, `host_failed`; and the errors of `act`, also for a copy of the token
-   *   that arrived while `act` was running
+   * @throws LoginError `logout_token_invalid`, `host_failed`; and the errors of `act`. A copy of the token that arrives
+   *   while `act` runs gets the same errors
    */
   use<Result>(logout: Logout, act: () => Promise<Result>): Promise<Result>
 }
@@ -64,7 +67,8 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
     const sharedKey = `logout token ${key}`
     if ((await shared?.once?.(sharedKey, until).catch(hostFailed)) === false) throw refusal(ALREADY_USED)
     return act().catch(async (error: unknown) => {
-      // The IdP gets the error of `act`. If the key cannot be released, a retry with the same token is refused.
+      // Ignore a failed release, so that the IdP gets the error of `act`. The IdP's retry with the same token is then
+      // refused.
       await shared?.release?.(sharedKey).catch(() => undefined)
       throw error
     })

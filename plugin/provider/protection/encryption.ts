@@ -83,7 +83,7 @@ function isRecipient({ kty, crv = '', use = 'enc', alg: keyAlgorithm }: JWK, alg
   return (kty === 'EC' && ['P-256', 'P-384', 'P-521'].includes(crv)) || (kty === 'OKP' && crv === 'X25519')
 }
 
-/** Whether the algorithm uses a key that both sides derive from the client secret. */
+/** Whether the algorithm uses a key that this server and the IdP derive from the client secret. */
 function isShared(alg: string): boolean {
   return alg === 'dir' || /^A\d/.test(alg)
 }

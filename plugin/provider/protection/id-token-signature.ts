@@ -12,8 +12,9 @@ type Publisher = Pick<ServerMetadata, 'jwks_uri'>
 /** Verifies signatures of one domain's IdP. */
 export interface IdpSignatures {
   /**
-   * Verifies that one of the IdP's keys signed a token. @throws LoginError `id_token_invalid`, `metadata_incomplete`,
-   * `provider_unreachable`
+   * Verifies that one of the IdP's keys signed a token.
+   *
+   * @throws LoginError `id_token_invalid`, `metadata_incomplete`, `provider_unreachable`
    */
   verify(token: string, publisher: Publisher, algorithm: string): Promise<void>
   /** Verifies an ID token, which may also be signed with the client secret. */

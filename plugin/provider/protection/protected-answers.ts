@@ -6,8 +6,8 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import { decrypt, encryptionOf, isEncrypted } from './encryption.ts'
 
 /**
- * Decrypts an ID or logout token if the Client object requires encryption. In that case a token that is not encrypted
- * is refused, because others could have read it on its way. Source: OpenID Connect Core 1.0, section 3.1.3.7, step 1.
+ * Decrypts an ID or logout token if the Client object requires encryption. In that case, refuses a token that is not
+ * encrypted, because others could have read it in transit. Source: OpenID Connect Core 1.0, section 3.1.3.7, step 1.
  *
  * @throws LoginError `id_token_invalid`
  */
@@ -27,8 +27,8 @@ export async function openIdToken(token: string, identity: ClientIdentity): Prom
 }
 
 /**
- * Verifies an ID token that is signed with the client secret. openid-client supports only key pairs. Ignores tokens
- * with other algorithms.
+ * Verifies an ID token that is signed with the client secret. openid-client cannot verify such tokens. Does nothing if
+ * another algorithm is configured.
  *
  * @throws LoginError `id_token_invalid`
  */
@@ -48,16 +48,16 @@ async function verifyWithSecret(token: string, secret: string, algorithm: string
   return new TextDecoder().decode(payload)
 }
 
-/** Addresses of the endpoints with answers that may be encrypted, in the form in which the library requests them. */
+/** The endpoints whose answers may be encrypted. Their addresses are spelled as the library requests them. */
 export interface AnsweringEndpoints {
   readonly token: string | undefined
   readonly userinfo: string | undefined
 }
 
 /**
- * Decrypts ID tokens and UserInfo answers before openid-client sees them. The library itself would also accept
- * unencrypted ones. It cannot decrypt a UserInfo answer that is not signed. During a key rotation it cannot decrypt a
- * token without a key id.
+ * Decrypts ID tokens and UserInfo answers before openid-client sees them. There are three reasons. The library would
+ * also accept unencrypted tokens and answers. It cannot decrypt a UserInfo answer that is not signed. And it cannot
+ * decrypt a token without a key id during a key rotation.
  */
 export function openAnswers(inner: Fetch, endpoints: AnsweringEndpoints, identity: ClientIdentity): Fetch {
   const { client } = identity
@@ -93,11 +93,11 @@ async function openUserInfo(response: Response, identity: ClientIdentity): Promi
     text = await decrypt(text, encryption, identity).catch((error: unknown) => {
       throw unusable('the answer cannot be decrypted', error)
     })
-    // The decrypted text may be unsigned claims. The library then decides whether a signature was required.
+    // The decrypted text may be claims without a signature. The library then checks whether a signature is required.
     plain = jsonObject(text) !== undefined
   }
-  // Only the IdP and this client know the secret. So the signature also proves the issuer and the audience of the
-  // claims.
+  // Only the IdP and this client know the secret. So the signature also proves that the IdP issued the claims for this
+  // client.
   if (isShared(algorithm)) {
     if (plain) throw unusable('the answer is not signed', undefined, NOT_SIGNED)
     text = await verifyWithSecret(text, secretOf(client), algorithm).catch((error: unknown) => {

@@ -7,7 +7,7 @@ import type { Claims } from '../../login/profile.ts'
  * Checks whether the ID token was issued with this access token. If not, an attacker may have replaced the access
  * token. An ID token without `at_hash` raises no objection. Source: OpenID Connect Core 1.0, section 3.1.3.8.
  *
- * @param algorithm the algorithm that signed the ID token
+ * @param algorithm the signature algorithm of the ID token
  * @returns the objection, or undefined
  */
 export function objectionToTokenHash(accessToken: string, idClaims: Claims, algorithm: string): string | undefined {

@@ -3,7 +3,7 @@ import type { Claims } from '../../login/profile.ts'
 const MAX_AGE_S = 10 * 60
 const MAX_AHEAD_S = 60
 
-/** Objections to a token with an issue time that does not fit this server's clock. */
+/** Objections to a token whose issue time (`iat`) does not fit this server's clock. */
 export const ISSUED_LONG_AGO = 'iat is more than 10 minutes ago'
 export const ISSUED_AHEAD = 'iat is more than a minute ahead'
 
@@ -17,7 +17,8 @@ export const ISSUED_AHEAD = 'iat is more than a minute ahead'
 export function objectionToIdToken(claims: Claims, clientId: string, nowS: number): string | undefined {
   const { iat, azp, aud } = claims
   if (typeof iat !== 'number' || !Number.isFinite(iat)) return 'iat is missing'
-  // An old token was not issued for this login. A token from the future would be accepted for longer than this limit.
+  // Refuse an old token, because it was not issued for this login. Refuse a token from the future, because it would
+  // stay acceptable for longer than the limit.
   if (nowS - iat > MAX_AGE_S) return ISSUED_LONG_AGO
   if (iat - nowS > MAX_AHEAD_S) return ISSUED_AHEAD
   if (azp !== undefined && azp !== clientId) return 'azp names another client'
@@ -54,11 +55,12 @@ export function objectionToRenewed({ iss, sub, aud }: Claims, expected: Claims):
 
 /**
  * Returns the earliest time at which the user may have authenticated at the IdP, by this server's clock. A logout of
- * all sessions of a user spares only logins after it, so a time that is too early is the safe error.
+ * all of a user's sessions ends those that began before it. If this time is too early, too many sessions end, which is
+ * safe.
  *
  * The age of the authentication is the difference between two times of the IdP, so the IdP's clock need not be right.
- * `auth_time` itself is an additional limit, for IdPs that create tokens long before they deliver them. Source: OpenID
- * Connect Core 1.0, section 2.
+ * The result is never later than `auth_time` itself, because some IdPs create tokens long before they deliver them.
+ * Source: OpenID Connect Core 1.0, section 2.
  *
  * @param claims claims of the verified ID token
  * @param requestedAt when the token was requested, in milliseconds since 1970

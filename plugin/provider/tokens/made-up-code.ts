@@ -10,8 +10,8 @@ import type { RenewalDeps } from './renewal.ts'
  * Sends an invented code to the token endpoint, authenticated as in a login. This tests the client's credentials,
  * because an IdP authenticates the client before it reads the code (RFC 6749, section 3.2.1). Never rejects.
  *
- * @returns the error of the request; null if there was none. If the IdP's `error` code is `invalid_grant`, it accepted
- *   the client's credentials and refused only the code
+ * @returns the error of the request, or null if there was none. The IdP's `error` code `invalid_grant` means that it
+ *   accepted the client's credentials and refused only the code
  */
 export type OfferMadeUpCode = () => Promise<LoginError | null>
 

@@ -10,8 +10,8 @@ import type { IdpSignatures } from '../protection/id-token-signature.ts'
 import { objectionToRenewed } from './id-token-rules.ts'
 
 /**
- * Time limit for a renewal. Shorter than the lease of a session, so that a late answer cannot collide with another
- * renewal.
+ * Time limit for a renewal, in milliseconds. It is shorter than a session's lease, which keeps other processes from
+ * renewing the same session. So a late answer cannot collide with another renewal.
  */
 const LIMIT_MS = 8_000
 
@@ -39,9 +39,9 @@ export interface Renewed extends SessionTokens {
 }
 
 /**
- * Renews the tokens of a session (RFC 6749, section 6). The outcome shows whether the session is still alive at the
- * IdP, and the request shows the IdP that the session is in use. The previous ID token is kept if the IdP sends none,
- * or if the keys to verify the new one cannot be loaded.
+ * Renews the tokens of a session (RFC 6749, section 6). The outcome shows this server whether the session is still
+ * alive at the IdP. The request shows the IdP that the session is in use. The previous ID token is kept if the IdP
+ * sends none, or if the keys to verify the new one cannot be loaded.
  *
  * @param session the session that the tokens belong to
  * @throws LoginError `token_request_failed`, `provider_unreachable`, `id_token_invalid`
@@ -49,7 +49,11 @@ export interface Renewed extends SessionTokens {
 export type Renew = (tokens: Tokens, refresh: string, session: Renewable) => Promise<Renewed>
 
 export function createRenewal({ clientId, clock, dpop, newConfiguration, signatures }: RenewalDeps): Renew {
-  /** Verifies a renewed ID token. @throws LoginError `id_token_invalid` */
+  /**
+   * Verifies a renewed ID token.
+   *
+   * @throws LoginError `id_token_invalid`
+   */
   async function verify(
     idToken: string,
     metadata: oidc.ServerMetadata,
@@ -78,8 +82,8 @@ export function createRenewal({ clientId, clock, dpop, newConfiguration, signatu
     config[oidc.customFetch] = async (url, init) => {
       const response = await inner(url, { ...init, signal })
       if (response.status !== 200) return response
-      // Remove the ID token from the answer. If the library objected to it, the other tokens in the answer would be
-      // lost.
+      // Remove the ID token from the answer before the library sees it. If the library refused the ID token, the other
+      // tokens in the answer would be lost.
       const { id_token: renewedIdToken, ...answer } = (await response.json()) as Readonly<Record<string, unknown>>
       if (typeof renewedIdToken === 'string') idToken = renewedIdToken
       return Response.json(answer, { headers: response.headers })

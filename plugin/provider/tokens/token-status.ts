@@ -5,7 +5,7 @@ import type { AuthenticatedEndpoint } from '../authentication/client-options.ts'
 import { translateTokenFault } from '../faults.ts'
 import { endpointAddress } from '../http/endpoints.ts'
 
-/** The kind of a token, sent to the IdP as `token_type_hint`, which helps it find the token. */
+/** The kind of a token. It is sent to the IdP as `token_type_hint`, which helps the IdP find the token. */
 export type TokenKind = 'access_token' | 'refresh_token'
 
 /** Requests about tokens that this server holds. Every method throws LoginError only. */
