@@ -5,16 +5,16 @@ import type { MeshDatabase, MeshDeviceGroup, MeshUser, MeshUserGroup } from './s
 const LIMIT_MS = 10_000
 /**
  * Time limit of a write, in milliseconds. With MeshCentral's settings, SQLite takes some 20 ms per write on a slow
- * disk. A first login makes about 50 writes, most of them events. With this limit, a user who signs in together with a
- * hundred others waits, and is not refused.
+ * disk. A first login makes about 50 writes, most of them events. With this limit, a hundred users can sign in at the
+ * same time: they wait, and none is refused.
  */
 export const WRITE_LIMIT_MS = 30_000
 
 /**
- * Makes one call of MeshCentral's database, which answers by a callback. A database that does not answer within
- * `limitMs` (default 10 s) counts as failed.
+ * Makes one call of MeshCentral's database, which answers by a callback. Rejects if the database does not answer within
+ * `limitMs` (default 10 s).
  *
- * @param task what the call does, for the error message
+ * @param task what the call does; completes the error message "The database could not …"
  * @param run makes the call and passes it the callback. The callback's first argument is the error
  * @throws Error if the database reports an error, throws or times out
  */

@@ -88,7 +88,10 @@ export function announceGroup(
   })
 }
 
-/** Returns the member `noact` if the database reports changes itself. Without it, pages would act on a change twice. */
+/**
+ * Returns the member `noact` if the database itself reports changes to open pages. Without it, a page would handle each
+ * change twice.
+ */
 function noActionIfReported({ db }: MeshServer): { readonly noact?: 1 } {
   return db.changeStream ? { noact: 1 } : {}
 }

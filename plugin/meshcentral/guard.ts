@@ -18,29 +18,30 @@ export interface GuardOptions {
   readonly domains: ReadonlySet<string>
   /** Whether the account of a session is locked. */
   readonly isLocked: (user: string) => boolean
-  /** Called if a session was ended because its account is locked. */
+  /** Called if the guard ended a session because its account is locked. */
   readonly onLocked: (user: string) => void
   /**
-   * Called with each request that has no session or one that is not known to be valid, before the session is removed.
+   * Called for a request without a session, or with a session that memory does not show to be valid. Called before the
+   * guard removes the session.
    */
   readonly onUncertain: (req: MeshRequest) => void
-  /** Called if the database fails when it is asked whether a session ended. */
+  /** Called if the database fails during the check of a session. */
   readonly onFailure: (error: unknown) => void
   readonly work: CurrentWork
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
 }
 
 /**
- * Removes ended sessions from requests, and tracks the web sockets of valid sessions. It is installed in front of
- * MeshCentral's routes, including those for web sockets.
+ * Removes ended sessions from requests, and tracks the web sockets of valid sessions. It runs before MeshCentral's
+ * routes, including those for web sockets.
  *
  * A request with a session of this plugin continues at once if the session is valid according to this process's memory.
- * Otherwise the database is asked. If the session ended, the request continues without it. If the database fails, the
- * request gets status 503.
+ * Otherwise the guard asks the database. If the session ended, the request continues without a session. If the database
+ * fails, the request gets status 503.
  *
- * MeshCentral itself can begin a session for a user of this plugin, for example by a login token. Such a session is
- * kept only if it began in a request that had passed the guard.
+ * MeshCentral itself can begin a session for a user of this plugin, for example by a login token. The guard keeps such
+ * a session only if it began in a request that had passed the guard.
  */
 export function sessionGuard(options: GuardOptions): RequestHandler {
   const guard = new SessionGuard(options)
@@ -90,8 +91,8 @@ class SessionGuard {
   }
 
   /**
-   * Whether this process's memory shows that the session is valid, which is so for nearly every request. The method is
-   * synchronous, because awaiting a promise took a fifth of the time in which a small file is served.
+   * Whether this process's memory shows that the session is valid. Nearly every session passes this check. The method
+   * is synchronous, because a promise here took a fifth of the time that serving a small file takes.
    */
   #countsByMemory(request: MeshRequest, session: SeenSession): boolean {
     const { sessions, open, domains, isLocked } = this.#options
@@ -102,8 +103,8 @@ class SessionGuard {
   }
 
   /**
-   * Checks the request's session in the database. Returns undefined at once if the request has no session to check.
-   * Agents and most signed-out visitors send none.
+   * Checks the request's session in the database. Returns undefined, without a promise, if the request has no session
+   * to check. Agents and most signed-out visitors send no session.
    */
   #checkByDatabase(
     request: MeshRequest,
@@ -157,9 +158,9 @@ function isLogoutElsewhere({ method, path, xdomain }: MeshRequest, domains: Read
 }
 
 /**
- * Removes a session of a plugin user that began neither by a login of this plugin nor at MeshCentral's own routes. No
- * logout or revocation would end such a session. MeshCentral's web relay creates such sessions, and its built-in
- * strategy did. This function also removes the plugin's record from a session of another user.
+ * Removes a session that names a user of the plugin, but began neither by a login of the plugin nor in a request that
+ * had passed the guard. No logout or revocation would end such a session. MeshCentral's web relay begins such sessions,
+ * and the built-in strategy did too. This function also removes the plugin's record from a session of another user.
  */
 function dropUnknown(req: MeshRequest, domains: ReadonlySet<string>): void {
   const { session } = req
@@ -169,8 +170,8 @@ function dropUnknown(req: MeshRequest, domains: ReadonlySet<string>): void {
 }
 
 /**
- * Describes a request as {@link Work}. If MeshCentral began the request's session by a login cookie, cookies that are
- * sealed during the request get the same owner as the login cookie.
+ * Describes a request as {@link Work}. MeshCentral may have begun the request's session by a login cookie. Cookies that
+ * it seals during the request then get the owner of that login cookie.
  */
 function workFor(req: MeshRequest, session: SeenSession | undefined): Work {
   const { path, query, ws } = req
@@ -189,7 +190,7 @@ function signOut(req: MeshRequest): void {
   req.session = {}
 }
 
-/** Refuses a request, but keeps its session: a database that does not answer must not sign users out. */
+/** Refuses a request, but keeps its session, because an outage of the database must not sign users out. */
 function refuse(req: MeshRequest, res: Response, next: NextFunction): void {
   if (req.ws) req.ws.close()
   else if (res.headersSent) next()

@@ -33,7 +33,9 @@ export interface MeshHostOptions {
   /** Names of the presets. */
   readonly presets: readonly string[]
   readonly clock: Clock
-  /** How many days login tokens work after the user's last login or renewal. Null: no limit. */
+  /**
+   * The number of days for which login tokens work after the user's last login or renewal. Null if there is no limit.
+   */
   readonly loginTokenDays: number | null
   /** Called if work in the background failed. */
   readonly onFailure: (error: unknown) => void

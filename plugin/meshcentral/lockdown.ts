@@ -9,20 +9,24 @@ import { refuseTokenLogins } from './sessions/token-logins.ts'
 export interface LockdownOptions {
   /** Called once, with the first user who was kept out. */
   readonly onDropped: (user: string) => void
-  /** Called if the first request lacks members that MeshCentral should set. The lockdown is then complete again. */
+  /**
+   * Called if the first request lacks members that MeshCentral should set. The lockdown then applies to all domains
+   * again.
+   */
   readonly onMissing: (names: readonly string[]) => void
 }
 
 /**
- * Keeps out users of single sign-on wherever the guard is inactive. It refuses their sessions, login tokens and sealed
- * cookies, on HTTP and web sockets. Otherwise MeshCentral alone would accept every cookie that its key signed,
- * including those of ended sessions.
+ * Refuses users of single sign-on in all domains where the guard is inactive. It refuses their sessions, login tokens
+ * and sealed cookies, on HTTP and web sockets. (MeshCentral encrypts cookies for web sockets and links; the plugin
+ * calls them sealed.) Otherwise MeshCentral alone would accept every cookie that its key signed, including those of
+ * ended sessions.
  *
  * States:
  *
  * - *Complete*, from the moment when MeshCentral loads the plugin. All users of single sign-on are kept out.
- * - *Lifted* for some domains, once the guard is active there. Users of other domains are still kept out. Sealed
- *   cookies are then made and opened by functions that the caller supplies.
+ * - *Lifted* for some domains, once the guard is active there. Users of other domains are still kept out. From then on,
+ *   functions of the caller seal and open cookies.
  * - *Complete* again after a failure. Nothing lifts it until a restart.
  */
 export class Lockdown {
@@ -37,8 +41,8 @@ export class Lockdown {
   #isFirstRequest = true
 
   /**
-   * Replaces the server's sealing functions. Parts of MeshCentral that keep a reference to these functions from then on
-   * keep the replacements.
+   * Replaces the server's functions that seal and open cookies. Must run before other parts of MeshCentral copy
+   * references to these functions.
    */
   constructor(server: Partial<Sealing>, options: LockdownOptions) {
     const encodeCookie = server.encodeCookie?.bind(server)
@@ -56,11 +60,7 @@ export class Lockdown {
     })
   }
 
-  /**
-   * Installs the check of requests and sockets in front of all routes.
-   *
-   * @param bases the paths below which the domains are served
-   */
+  /** Installs the check of requests and sockets before all routes. */
   mount(web: Partial<Pick<MeshWeb, 'app' | 'authenticate'>>, bases: readonly string[]): void {
     const { app } = web
     refuseTokenLogins(web, (user) => this.#keepsOut(user))
@@ -89,9 +89,9 @@ export class Lockdown {
   }
 
   /**
-   * Invalidates all sealed cookies of all users by a new key. Called if MeshCentral does not open these cookies with
-   * the plugin's function. Pages receive new cookies. The new key is made unchangeable, because MeshCentral may still
-   * be about to read its own key from the database.
+   * Invalidates the sealed cookies of all users by replacing the server's key. Called if MeshCentral does not open
+   * these cookies with the plugin's function. Pages receive new cookies. The new key cannot be overwritten, because
+   * MeshCentral may not have read its own key from the database yet.
    */
   voidSealed(): void {
     const key = randomBytes(80)

@@ -4,7 +4,8 @@ import { replaceFunction } from './replaced-functions.ts'
 import type { MeshDatabase } from './server.ts'
 
 /**
- * Matches the ids of users, user groups and the plugin's own records. The many writes of device records stay unordered.
+ * Matches the ids of records whose writes are ordered: users, user groups and the plugin's own records. Device records
+ * are written too often.
  */
 const IN_ORDER = /^(?:user|ugrp|meshcompanion[a-z]*)\//
 
@@ -12,17 +13,17 @@ type Done = (error?: unknown) => void
 type Write = (done: Done) => void
 
 interface PendingWrites {
-  /** The newest write that waits for the current one. */
+  /** The newest of the waiting writes. */
   write?: Write
-  /** The callbacks of all writes that wait. */
+  /** The callbacks of all waiting writes, including the ones that a newer write replaced. */
   readonly callbacks: Done[]
 }
 
 /**
  * Makes the database execute the writes of each record in the order of the calls, including MeshCentral's own calls.
  * MeshCentral does not wait for its writes. SQLite and connection pools (MariaDB, MySQL) may swap concurrent writes, so
- * that an older state of a record remains. While a write of a record is in progress, only the newest later write waits.
- * It replaces the earlier ones, because it includes their changes.
+ * that the older state of a record would remain. While a write of a record is in progress, only the newest of the later
+ * writes waits. It replaces the others, because it includes their changes.
  */
 export function orderWrites(db: MeshDatabase, clock: Clock): void {
   /** The waiting writes of each record that has a write in progress, by record id. */
@@ -30,7 +31,7 @@ export function orderWrites(db: MeshDatabase, clock: Clock): void {
 
   async function begin(id: string, write: Write, callbacks: readonly Done[]): Promise<void> {
     pending.set(id, { callbacks: [] })
-    // If a write is never answered, the waiting write starts after the time limit.
+    // If the database never answers a write, the waiting write starts after the time limit.
     const error: unknown = await askDatabase(clock, 'write a record', write, WRITE_LIMIT_MS).then(
       () => undefined,
       (thrown: unknown) => thrown,

@@ -20,29 +20,29 @@ import { keepCookiesFromCaches } from './uncached-cookies.ts'
 /** The members that MeshCentral calls on a plugin. */
 export interface MeshCompanion extends Partial<AdminPage> {
   hook_setupHttpHandlers(web: MeshWeb, server: MeshServer): void
-  /** Called once MeshCentral has its web server, before the server has routes. */
+  /** MeshCentral calls this after it created its web server and before it adds routes. */
   server_startup?(): void
-  /** Names of the members that MeshCentral also copies into the signed-in page, as functions. */
+  /** Names of the members that MeshCentral also copies into its page for signed-in users, as functions. */
   readonly exports?: readonly string[]
 }
 
 /**
- * The server's member that holds the first load of the plugin. A module variable would not do, because each load has
- * its own modules.
+ * The member of MeshCentral's server object that holds the running plugin. It is not a module variable, because each
+ * load of the plugin has its own modules.
  */
 const LOADED: unique symbol = Symbol.for('meshcompanion')
 type LoadedServer = MeshServer & { [LOADED]?: MeshCompanion }
 
 /**
- * Loads the plugin. MeshCentral calls the export with the name of the plugin's folder. From this call on, MeshCentral
- * has no OpenID Connect strategy of its own. The plugin's strategy replaces it once MeshCentral sets up its routes. If
- * that fails, the authentication log says why, and no user can sign in through an IdP.
+ * Loads the plugin. MeshCentral calls the export that is named like the plugin's folder. This call removes
+ * MeshCentral's own OpenID Connect strategy. The plugin's strategy replaces it when MeshCentral sets up its routes. If
+ * that fails, the authentication log contains the reason, and no user can sign in through an IdP.
  *
  * @param pluginHandler MeshCentral's plugin handler. Its `parent` is the server
  */
 export function meshcompanion({ parent: server }: { readonly parent: LoadedServer }): MeshCompanion {
   // MeshCentral loads the running plugin again when an administrator installs, upgrades or reloads it. By then, the
-  // configuration contains only the button.
+  // `oidc` objects in the configuration are gone; only the button's settings remain.
   const loaded = server[LOADED]
   if (loaded) {
     server.authLog(
@@ -57,7 +57,7 @@ export function meshcompanion({ parent: server }: { readonly parent: LoadedServe
     ...(start.hasTakenOver && { exports: Object.keys(PAGE_FUNCTIONS) }),
     server_startup: () => start.watchForHook(),
     hook_setupHttpHandlers(web) {
-      // MeshCentral looks for the page's handlers on this object.
+      // MeshCentral looks for the handlers of the administrator's page on this object.
       Object.assign(companion, start.setUp(web))
     },
   }
@@ -66,13 +66,14 @@ export function meshcompanion({ parent: server }: { readonly parent: LoadedServe
 }
 
 /**
- * The start of the plugin in one MeshCentral.
+ * The start of the plugin in one MeshCentral server, and its states:
  *
  * - *Loaded*: the `oidc` objects are removed from the configuration, and the lockdown is complete. If MeshCentral has
- *   already set up its own strategy, the plugin stays off and says so.
- * - *Hooked*, once MeshCentral calls the hook: cookies are kept from caches, and the lockdown covers requests. If
- *   MeshCentral never calls the hook, this happens before its first request, and the plugin stays off.
- * - *Running*, if everything that single sign-on needs is there: the lockdown is lifted for the plugin's domains.
+ *   already set up its own strategy, the plugin stays off and reports that.
+ * - *Hooked*, once MeshCentral calls `hook_setupHttpHandlers`: cookies are kept from caches, and the lockdown covers
+ *   requests. If MeshCentral never calls the hook, this happens before its first request, and the plugin stays off.
+ * - *Running*, if MeshCentral has all members that single sign-on needs: the lockdown is lifted for the plugin's
+ *   domains.
  * - *Off*, after a failure: the lockdown is complete again, and the buttons are gone. Only a restart leaves this state.
  */
 class PluginStart {
@@ -127,7 +128,11 @@ class PluginStart {
     })
   }
 
-  /** @returns the handlers of the administrator's page, if the plugin runs */
+  /**
+   * Sets up single sign-on.
+   *
+   * @returns the handlers of the administrator's page, or undefined if the plugin is off
+   */
   setUp(web: MeshWeb): AdminPage | undefined {
     const [server, takenDomains, cookieKey] = [this.#server, this.#takenDomains, this.#cookieKey]
     try {
@@ -170,7 +175,11 @@ class PluginStart {
     if (accounts.size > 0) web.app.use(caught(passwords.forms(web), (error) => reportFailure(server, error)))
   }
 
-  /** @param difference how this MeshCentral differs from the tested versions */
+  /**
+   * Turns single sign-on off.
+   *
+   * @param difference how this MeshCentral differs from the tested versions, as the end of a log line
+   */
   #turnOff(difference: string): void {
     this.#lockdown.restore()
     hideButtons(this.#takenDomains ?? new Map())

@@ -1,10 +1,10 @@
 /**
  * Lists the functions of MeshCentral, Express and Node.js that the plugin replaces, in the order in which it replaces
- * them. MeshCentral has no other way for a plugin to do this.
+ * them. MeshCentral offers plugins no other way to change these.
  *
- * **In a stack trace:** a replacement has the name of the original, in the file `meshcompanion.js`. The frame above it
- * is the original, in a file of MeshCentral, Express or Node.js. If a function is replaced twice, the later replacement
- * calls the earlier one, so it is lower in the trace.
+ * **In a stack trace:** a replacement has the name of the original and is in the file `meshcompanion.js`. The frame
+ * above it is the original, in a file of MeshCentral, Express or Node.js. If a function is replaced twice, the later
+ * replacement calls the earlier one, so the later one is lower in the trace.
  *
  * **Not functions:** `Lockdown.voidSealed` pins the value of `server.loginCookieEncryptionKey`. `finishBeforeStop`
  * suspends the listeners of SIGTERM and SIGINT.

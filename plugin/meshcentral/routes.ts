@@ -26,8 +26,8 @@ export interface LoginVisitsOptions {
 }
 
 /**
- * Returns a handler for requests, to install in front of the plugin's routes and MeshCentral's login page. It applies
- * the server's rules for sign-in, and stores the values that a browser carries through a login.
+ * Returns a request handler. Install it before the plugin's routes and MeshCentral's login page. It applies the
+ * server's rules for sign-in, and stores values in the cookies that a browser carries through a login.
  */
 export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions): RequestHandler {
   const domains: ReadonlySet<string> = new Set(paths.keys())
@@ -53,7 +53,8 @@ export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions
     } else if (path === domainPaths.login && req.method === 'GET') loginPage(req, res, next)
     else if (path === domainPaths.base && req.method === 'GET') rootPage(req, res, next)
     else {
-      // Note the end of the session at the browser's first request, on any path. Later requests bring no session.
+      // Tell the user about the ended session at the browser's next request, on any path. Later requests do not send
+      // the session any more.
       if (!domainPaths.all.has(path) && hasEnded(request)) carrySessionEnded(res)
       next()
     }
@@ -72,7 +73,7 @@ export function caught(handler: RequestHandler, onFailure: (error: unknown) => v
   }
 }
 
-/** Answers errors of the plugin's own routes in plain words. An error that the sender caused keeps its status. */
+/** Answers errors in the plugin's own routes with a plain text. If the sender caused the error, its status is kept. */
 export function answerPlainly(
   paths: ReadonlyMap<string, LoginPaths>,
   onFailure: (error: unknown) => void,
@@ -92,13 +93,13 @@ export function answerPlainly(
 export class EndedVisits {
   readonly #requests = new WeakSet<MeshRequest>()
 
-  /** Call before the guard removes the session from a request. */
+  /** Remembers a request. Call this before the guard removes the session from the request. */
   note(req: MeshRequest): void {
-    // MeshCentral may already have removed the user from the session, but it keeps the plugin's record there.
+    // Check the plugin's record in the session, because MeshCentral may already have removed the user from it.
     if (!req.ws && req.xdomain && cookieSignIn(req)?.domainKey === req.xdomain.id) this.#requests.add(req)
   }
 
-  /** Call behind the guard. */
+  /** Whether a request arrived with an ended session. Call this after the guard. */
   hasEnded(req: MeshRequest): boolean {
     return this.#requests.has(req) && typeof req.session?.userid !== 'string'
   }

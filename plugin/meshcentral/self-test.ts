@@ -24,7 +24,7 @@ export function missingParts(server: object, web: object): readonly string[] {
   })
 }
 
-/** Whether a value can have members. Functions can too, such as an Express application. */
+/** Whether a value can have members. Functions can have members too, such as an Express application. */
 function isObject(value: unknown): value is object {
   return value !== null && (typeof value === 'object' || typeof value === 'function')
 }
@@ -59,7 +59,7 @@ export function layersOf(app: Application): Layer[] | undefined {
 
 /**
  * Returns the index of the first route that serves a domain, or -1. The plugin's routes must come before it, because
- * Express would never call them behind it.
+ * Express calls the first matching route only.
  */
 export function firstRoute(layers: readonly Layer[], bases: readonly string[]): number {
   const paths = bases.flatMap((base) =>
@@ -67,7 +67,7 @@ export function firstRoute(layers: readonly Layer[], bases: readonly string[]): 
   )
   return layers.findIndex((layer) => {
     const path = layer.route?.path
-    // One layer of MeshCentral inspects every web socket before any route. It serves no domain, so it is skipped.
+    // Skip the layer of MeshCentral that inspects every web socket before the routes. It serves no domain.
     return layer.route && !isForAnySocket(String(path)) && paths.some((candidate) => layer.match(candidate))
   })
 }
@@ -76,7 +76,10 @@ function isForAnySocket(path: string): boolean {
   return path.includes('*') && path.endsWith('.websocket')
 }
 
-/** Whether a sealed cookie still has its complete content after it is opened. */
+/**
+ * Whether a cookie still has its complete content after it was sealed and opened. Sealing means encryption by
+ * MeshCentral.
+ */
 export function keepsSealed({ encodeCookie, decodeCookie }: Sealing, key: Buffer): boolean {
   const content = { userid: 'user//self-test', x: 'x', oidcSession: { keys: ['key'], startedAt: 1 } }
   const opened = decodeCookie(encodeCookie({ ...content }, key), key, 1)
@@ -87,7 +90,7 @@ export function keepsSealed({ encodeCookie, decodeCookie }: Sealing, key: Buffer
 
 export type Sealing = Pick<MeshServer, 'encodeCookie' | 'decodeCookie'>
 
-/** The input for {@link askForOpening}. */
+/** The test cookie, and the context that {@link askForOpening} needs. */
 export interface Probe {
   readonly sealed: string
   /** The server's host name. */
@@ -99,8 +102,7 @@ export interface Probe {
 
 /**
  * Makes MeshCentral open a sealed cookie as it does for a page's web socket. The socket is simulated in this process
- * and has no user. Its request passes everything that is installed in front of the routes. MeshCentral answers that no
- * user is signed in.
+ * and has no user. Its request passes all handlers before the routes. MeshCentral answers that no user is signed in.
  *
  * @param onAnswer called once, with whether the plugin's `decodeCookie` was called before the answer or the time limit
  */
@@ -137,7 +139,7 @@ export function askForOpening(
 
 type Handle = (...values: readonly unknown[]) => void
 
-/** Calls `act` once, before anything handles the first request. By then, MeshCentral has all of its routes. */
+/** Calls `act` once, before any handler of the first request. By then, MeshCentral has all of its routes. */
 export function beforeFirstRequest(app: Application, act: () => void): void {
   let isFirst = true
   const handled = app as unknown as { handle?: Handle }

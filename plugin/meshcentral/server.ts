@@ -1,7 +1,7 @@
 import type { Application, Request, RequestHandler } from 'express'
 
 /**
- * The part of MeshCentral 1.1.x that single sign-on uses. None of it is a documented interface, so `self-test.ts` finds
+ * The part of MeshCentral 1.1.x that single sign-on uses. It is not a documented interface. So `self-test.ts` finds out
  * what a version lacks or does differently.
  */
 export interface MeshServer {
@@ -19,7 +19,7 @@ export interface MeshServer {
   readonly loginCookieEncryptionKey?: Buffer | null
   generateCookieKey(): Buffer
   readonly common: { meshServerRightsArrayToNumber(rights: unknown): unknown }
-  /** Writes one line to the authentication log, if it is switched on. Does not strip line breaks. */
+  /** Writes one line to the authentication log, if the log is configured. Does not remove line breaks. */
   authLog(source: string, text: string): void
   /** Shows a text to site admins and on the console. */
   addServerWarning(text: string): void
@@ -60,7 +60,7 @@ export interface MeshDatabase {
 
 export interface MeshWeb {
   readonly app: Application
-  /** Serves the separate port for agents, if there is one (`settings.agentPort`). It has no sessions. */
+  /** The application of the separate port for agents (`settings.agentPort`), if there is one. It has no sessions. */
   readonly agentapp?: Application
   /** Users by id, `user/<domain id>/<name>`. A change takes effect in open pages at once. */
   readonly users: Record<string, MeshUser>
@@ -77,12 +77,12 @@ export interface MeshWeb {
   readonly bodyParser: { readonly urlencoded: (options: object) => RequestHandler }
   blockedUsers: number
   CloneSafeUser(user: MeshUser): object
-  /** Returns a device's record without secrets, for events. */
+  /** Returns a copy of a device's record without secrets, for use in events. */
   CloneSafeNode?(device: object): object
   getUserAgentInfo(req: Pick<MeshRequest, 'headers'>): { readonly browserStr?: string; readonly osStr?: string }
   /**
-   * Checks a name and a password, or a login token. All code of MeshCentral that accepts these looks this member up at
-   * each call, so the plugin can replace it.
+   * Checks a name and a password, or a login token. All code of MeshCentral that accepts passwords or tokens calls this
+   * member on the object, so the plugin can replace it.
    *
    * @see `watchTokenLogins`
    */
@@ -91,7 +91,11 @@ export interface MeshWeb {
   checkAllowLogin(req: MeshRequest): boolean
 }
 
-/** @param done gets an error, or null and MeshCentral's id of the user */
+/**
+ * Checks credentials.
+ *
+ * @param done gets an error, or null and MeshCentral's id of the user
+ */
 export type Authenticate = (
   name: unknown,
   secret: unknown,
@@ -105,16 +109,16 @@ export interface MeshUser {
   name: string
   email?: string
   emailVerified?: boolean
-  /** Seconds since 1970, like `login` and `access`. */
+  /** Seconds since 1970. The unit of `login` and `access` is the same. */
   readonly creation: number
   login: number
   access: number
   readonly domain: string
   /** Bit mask of rights. A site admin has all bits. */
   siteadmin?: number
-  /** Bits of `siteadmin` that IdP groups granted. MeshCentral stores this member and does not use it. */
+  /** Bits of `siteadmin` that IdP groups granted. Only the plugin uses this member; MeshCentral just stores it. */
   oidcrights?: number
-  /** Issuer of the last login. MeshCentral stores this member and does not use it. */
+  /** Issuer of the last login. Only the plugin uses this member; MeshCentral just stores it. */
   oidcissuer?: string
   /** Realms: groups of users who administer each other. */
   groups?: readonly string[]
@@ -127,11 +131,11 @@ export interface MeshUserGroup {
   readonly type: 'ugrp'
   readonly _id: string
   readonly name: string
-  /** The IdP's name of a mirrored group, if it differs from `name`. MeshCentral stores it and does not use it. */
+  /** The IdP's name of a mirrored group, if it differs from `name`. Only the plugin uses this member. */
   readonly idpName?: string
   readonly desc?: string
   readonly domain: string
-  /** The strategy that mirrors the group. Absent: an administrator created it. */
+  /** The strategy that mirrors the group. Undefined if an administrator created the group. */
   readonly membershipType?: string
   links?: Record<string, { userid: string; name: string; rights: number }>
 }
@@ -142,7 +146,7 @@ export interface MeshDeviceGroup {
   readonly mtype?: number
   readonly desc?: string
   readonly invite?: unknown
-  /** Links by the ids of users and user groups. */
+  /** The group's members and their rights, by the ids of users and user groups. */
   links?: Record<string, { name?: string; rights?: number }>
 }
 
@@ -158,22 +162,22 @@ export interface MeshCookie {
   readonly nid?: unknown
   readonly pid?: unknown
   /**
-   * In the cookie of a guest: the rights, the shared parts, and the expiry in milliseconds since 1970. Bits of the
-   * shared parts: 1 terminal, 2 desktop, 4 files, 8 HTTP, 16 HTTPS.
+   * In the cookie of a guest: the rights (`r`), the shared parts (`p`), and the expiry in milliseconds since 1970
+   * (`expire`). Bits of the shared parts: 1 terminal, 2 desktop, 4 files, 8 HTTP, 16 HTTPS.
    */
   readonly r?: unknown
   readonly p?: unknown
   readonly expire?: unknown
-  /** The device and port of a tunnel. */
+  /** The device and the port to which a tunnel leads. */
   readonly nodeid?: unknown
   readonly tcpport?: unknown
-  /** The owner, as `cookie-owner.ts` writes it. */
+  /** The session that the cookie was sealed for, in the form that `cookie-owner.ts` writes. */
   readonly oidcSession?: unknown
   /** Milliseconds since 1970, always a multiple of 1,000. */
   readonly time?: unknown
 }
 
-/** A request after MeshCentral's middleware. */
+/** A request as it is after MeshCentral's middleware. */
 export type MeshRequest = Omit<Request, 'session'> & {
   readonly xdomain?: MeshDomain
   readonly clientIp?: string
@@ -193,7 +197,7 @@ export const SITE_ADMIN = 0xffffffff
 const LOCKED = 32
 
 export function isLocked({ siteadmin = 0 }: MeshUser): boolean {
-  // Site admins have all bits, including this one.
+  // Exclude site admins, because they have all bits, including the lock.
   return siteadmin !== SITE_ADMIN && (siteadmin & LOCKED) !== 0
 }
 

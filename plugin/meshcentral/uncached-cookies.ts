@@ -7,18 +7,18 @@ type Handle = (req: IncomingMessage & { readonly ws?: MeshSocket }, res: ServerR
 
 /**
  * Removes cookies from answers that a cache may keep. MeshCentral renews its session cookie once a minute, with any
- * answer. Some caches store `Set-Cookie` with a file, such as a common proxy with its switch for assets. With such a
- * cache, the next user who requests the file would be signed in as another user. Pages and keep-alive requests still
+ * answer. Some caches store `Set-Cookie` together with a file; a common proxy does so if its option for assets is on.
+ * The next user who requests the file would then be signed in as another user. Pages and keep-alive requests still
  * renew sessions.
  *
  * It also adds `Secure` to cookies of the plugin's sessions.
  *
  * It also keeps answers from starting an empty session. MeshCentral sets an empty session with each answer to a request
- * without a session. A late answer would overwrite the cookie of a login that another tab finished meanwhile. So
- * several tabs would sign in, and none would stay signed in.
+ * without a session. A late answer would overwrite the cookie of a login that another tab has finished in the meantime.
+ * If several tabs signed in, none would stay signed in.
  *
- * It must be installed before anything that sets cookies. Answers that a web relay passes on belong to a device and
- * stay unchanged.
+ * Install it before any middleware that sets cookies. The answers of web relays stay unchanged, because a device's own
+ * web server made them.
  */
 export function keepCookiesFromCaches({ app, args }: Partial<Pick<MeshWeb, 'app' | 'args'>>): void {
   // An unknown version of MeshCentral may lack `app`.
@@ -54,8 +54,7 @@ const EMPTY_SESSION = /^xid=e30=(?:;|$)/
 const SESSION_COOKIE = /^xid(?:\.sig)?=/
 
 /**
- * Removes an empty session from an answer, unless the request brought a session. In that case, the empty session ends
- * it.
+ * Removes an empty session from an answer. Keeps it if the request had a session, because it then signs the user out.
  */
 function removeEmptySessions(req: IncomingMessage, res: ServerResponse): void {
   const cookies = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
@@ -67,8 +66,8 @@ function removeEmptySessions(req: IncomingMessage, res: ServerResponse): void {
 }
 
 /**
- * Adds `Secure` to cookies. Behind `tlsOffload`, MeshCentral omits it from its session cookie, although users come by
- * https.
+ * Adds `Secure` to cookies. With `tlsOffload`, MeshCentral omits it from its session cookie, although browsers connect
+ * by https.
  */
 function addSecure(res: ServerResponse): void {
   const cookies = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
@@ -78,7 +77,10 @@ function addSecure(res: ServerResponse): void {
   )
 }
 
-/** Removes the cookies, or forbids shared caches to keep the answer. Source: RFC 9111, sections 3 and 7.3. */
+/**
+ * Removes the cookies from an answer that caches keep, or else forbids shared caches to keep the answer. Source: RFC
+ * 9111, sections 3 and 7.3.
+ */
 function keepFromCaches(url: string, res: ServerResponse): void {
   const cacheControl = String(res.getHeader('Cache-Control') ?? '')
   if (/\b(no-store|private)\b/i.test(cacheControl)) return

@@ -35,15 +35,15 @@ const NOTHING_LOGGED = { nolog: 1 }
  * Moves the rights and settings of one account of MeshCentral to another account of the same domain.
  *
  * A move first writes a record of the request to the database. It then changes each record that names the old account,
- * then the new account, and last the old account. Until the old account is changed, its links show what remains to be
- * moved. The last step removes the record of the request.
+ * then the new account, and last the old account. The links of the old account show what remains to be moved, so they
+ * change last. Finally the record of the request is removed.
  *
- * Each step is idempotent. If a move fails half-way, the same request completes it. The next start of the server
- * completes it too, from the record.
+ * Each step is idempotent. If a move fails half-way, the administrator can repeat the request to complete it. Otherwise
+ * the next start of the server completes it from the record.
  *
- * These move: device groups and devices with their rights, user groups that no strategy mirrors, rights on the server,
- * page settings (`ws`), the image and the notes. These stay: passwords, second factors, login tokens, files, shares,
- * and saved credentials of devices.
+ * Moved: device groups and devices with their rights, user groups that no strategy mirrors, rights on the server, page
+ * settings (`ws`), the image and the notes. Not moved: passwords, second factors, login tokens, files, shares, and
+ * saved credentials of devices.
  */
 export class AccountMoves {
   readonly #server: MeshServer
@@ -71,8 +71,9 @@ export class AccountMoves {
   }
 
   /**
-   * @throws Error if an account does not exist, if both are the same or of different domains, or if the database does
-   *   not answer. In the last case, the same request or the next start completes the move
+   * Moves the rights and settings.  @throws Error if an account does not exist, if both are the same or of different
+   * domains, or if the database does not answer. In the last case, the same request or the next start completes the
+   * move
    */
   async move(request: MoveRequest): Promise<void> {
     this.#pairOf(request)
@@ -123,7 +124,7 @@ export class AccountMoves {
   /**
    * Replaces the old account with the new one in one record: a device group, a user group or a device.
    *
-   * @returns the new account's rights in that record; undefined if the old account stays in the record
+   * @returns the new account's rights in that record, or undefined if the record was not changed
    */
   async #moveLink(id: string, link: MeshLink, from: MeshUser, to: MeshUser): Promise<number | undefined> {
     const rights = mergeDeviceRights(link.rights, to.links?.[id]?.rights)
@@ -210,7 +211,7 @@ export class AccountMoves {
     await saveRecord(this.#server.db, this.#clock, from)
   }
 
-  /** Updates open pages, and writes the one event that the event log keeps. */
+  /** Updates open pages, and writes one event to MeshCentral's event log. */
   #announce({ lock, by }: MoveRequest, moved: Holdings, from: MeshUser, to: MeshUser): void {
     dispatch(this.#server, this.#web, [from._id], 'resubscribe')
     dispatch(this.#server, this.#web, [to._id], 'resubscribe')

@@ -1,6 +1,6 @@
 import { isLocked, type MeshUser, type MeshWeb, SITE_ADMIN } from '../server.ts'
 
-/** The rights of an account, for the page that moves them to another account. */
+/** The rights of an account, as the page that moves them shows them. */
 export interface Holdings {
   /** MeshCentral's id, `user/<domain>/<name>`. */
   readonly id: string
@@ -8,10 +8,10 @@ export interface Holdings {
   readonly email: string | null
   readonly locked: boolean
   readonly siteAdmin: boolean
-  /** Bit mask of rights on the server, without those that IdP groups granted. */
+  /** Bit mask of rights on the server. Rights that IdP groups granted are not included. */
   readonly siteRights: number
   readonly deviceGroups: readonly { readonly id: string; readonly name: string; readonly rights: number }[]
-  /** The account's user groups without mirrored groups, because their strategy decides who is a member. */
+  /** The account's user groups. Mirrored groups are not included, because the IdP decides who is a member. */
   readonly userGroups: readonly { readonly id: string; readonly name: string }[]
   /** Devices on which the account itself has rights. */
   readonly devices: readonly { readonly id: string; readonly rights: number }[]
@@ -40,7 +40,8 @@ export function holdingsOf(web: Pick<MeshWeb, 'meshes' | 'userGroups'>, user: Me
 }
 
 /**
- * Returns the account's rights on the server, without those that IdP groups granted. The next login sets these again.
+ * Returns the account's rights on the server. Rights that IdP groups granted are not included, because the next login
+ * grants them again.
  */
 export function ownSiteRights({ siteadmin = 0, oidcrights = 0 }: MeshUser): number {
   return siteadmin === SITE_ADMIN ? siteadmin : siteadmin & ~oidcrights

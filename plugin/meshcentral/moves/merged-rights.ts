@@ -2,38 +2,41 @@ import { SITE_ADMIN } from '../server.ts'
 
 /** The bits of a rights mask of MeshCentral. Most bits permit something; some limit what other bits permit. */
 interface Mask {
-  /** The bits that limit others. */
+  /** The bits that limit what other bits permit. */
   readonly limits: number
-  /** The limits of remote control, which have no effect without {@link Mask.control}. */
+  /** The limits that apply to remote control only. They have no effect without {@link Mask.control}. */
   readonly controlLimits: number
   readonly control: number
 }
 
-/** Limits: view only, no terminal, no files, no Intel AMT, limited input, no desktop, limited events. */
+/**
+ * The rights on devices. Limits: view only, no terminal, no files, no Intel AMT, limited input, no desktop, limited
+ * events.
+ */
 const DEVICES: Mask = { limits: 0x13f00, controlLimits: 0x11f00, control: 0x8 }
-/** Limits: no new device groups, no tools, locked settings, no new devices. */
+/** The rights on the server. Limits: no new device groups, no tools, locked settings, no new devices. */
 const SITE: Mask = { limits: 0x14c0, controlLimits: 0, control: 0 }
 const ALL = 0xffffffff
 const LOCKED = 0x20
 
 /**
  * Merges two masks of rights on a device group or a device. The result permits what either mask permits. A limit stays
- * if both masks have it. A limit of remote control stays if every mask with remote control has it. So the result
- * permits nothing that neither mask permits.
+ * if both masks have it. A limit of remote control stays if every mask that permits remote control has it. So the
+ * result never permits more than the two masks together.
  */
 export function mergeDeviceRights(first: number | undefined, second: number | undefined): number {
   return merge(first, second, DEVICES)
 }
 
-/**
- * Merges two masks of rights on the server. Only `second`, the mask of the new account, can keep that account locked.
- */
+/** Merges two masks of rights on the server. The new account is locked only if its own mask, `second`, has the lock. */
 export function mergeSiteRights(first: number | undefined, second: number | undefined): number {
   const unlocked = first === SITE_ADMIN ? first : (first ?? 0) & ~LOCKED
   return merge(unlocked, second ?? 0, SITE)
 }
 
-/** Returns the part of a mask that stays with the old account when its rights on the server move: the limits. */
+/**
+ * Returns the bits that stay with the old account after its rights on the server were moved: the limits and the lock.
+ */
 export function siteLimits(rights: number | undefined): number {
   return rights === SITE_ADMIN ? 0 : (rights ?? 0) & (SITE.limits | LOCKED)
 }

@@ -10,7 +10,7 @@ import type { Suggestion } from '../moves/holdings.ts'
 import { type MeshRequest, type MeshServer, type MeshUser, SITE_ADMIN } from '../server.ts'
 import { MOVE_QUERY, type MovePage, movePage } from './move-page.ts'
 
-/** The handlers that MeshCentral calls at `<url>pluginadmin.ashx?pin=meshcompanion`, for any signed-in user. */
+/** The handlers of `<url>pluginadmin.ashx?pin=meshcompanion`. MeshCentral calls them for any signed-in user. */
 export interface AdminPage {
   handleAdminReq(req: MeshRequest, res: Response, user: MeshUser): void
   handleAdminPostReq(req: MeshRequest, res: Response, user: MeshUser): void
@@ -26,17 +26,17 @@ export interface AdminPageOptions {
   readonly moves: Pick<AccountMoves, 'find' | 'suggestions' | 'move'>
   /** Called if a move fails, or if a request fails unexpectedly. */
   readonly onFailure: (error: unknown) => void
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
 }
 
 const ADDRESS = 'pluginadmin.ashx?pin=meshcompanion'
-/** How long after it was loaded a page can start a check or a move. Milliseconds. */
+/** How long a page's buttons work after the page was loaded, in milliseconds. */
 const TOKEN_MS = 12 * 60 * 60_000
 
 /**
- * Serves the status page and the page that moves accounts, to site admins of the page's domain only. MeshCentral passes
- * on the requests of every signed-in user, in any domain of the host name, so each handler checks the user.
+ * Serves the status page and the page that moves accounts, to site admins of the page's domain only. MeshCentral calls
+ * the handlers for every signed-in user, in any domain of the host name. So each handler checks the user.
  */
 class MeshAdminPage implements AdminPage {
   readonly #options: AdminPageOptions
@@ -91,7 +91,7 @@ class MeshAdminPage implements AdminPage {
 
   /** Whether a request came from one of these pages, in the same session. */
   #isGenuine(req: MeshRequest, user: MeshUser): boolean {
-    // Not all browsers send this header.
+    // Browsers that do not send this header rely on the token alone.
     const site = req.headers['sec-fetch-site']
     if (site !== undefined && site !== 'same-origin') return false
     const { token } = membersOf(req.body)
@@ -144,7 +144,8 @@ class MeshAdminPage implements AdminPage {
 }
 
 /**
- * Returns the handlers of the pages. They never throw, because MeshCentral would answer an error with a stack trace.
+ * Returns the handlers of the pages. The handlers never throw, because MeshCentral would answer an error with a stack
+ * trace.
  */
 export function meshAdminPage(options: AdminPageOptions): AdminPage {
   const page = new MeshAdminPage(options)

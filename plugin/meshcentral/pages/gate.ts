@@ -14,17 +14,17 @@ export interface GateOptions {
   readonly server: MeshServer
   readonly web: MeshWeb
   /**
-   * Whether the request is the browser's return from the IdP. The login key was checked when the login began at this
-   * server.
+   * Whether the request is the browser's return from the IdP. Such a request needs no login key, because the key was
+   * checked when the login began.
    */
   readonly isAnswer: (req: MeshRequest) => boolean
 }
 
 /**
  * Applies MeshCentral's rules for sign-in before each route of a login, as each of MeshCentral's own routes does: the
- * address lists, then the login key and the required header. The limit on wrong passwords does not apply. No password
- * is sent to these routes. An attacker who guesses passwords must not block the logins and logouts of all users behind
- * the same address.
+ * address lists, then the login key and the required header. MeshCentral's limit on wrong passwords does not apply,
+ * because these routes accept no password. With the limit, an attacker who guesses passwords could block all users with
+ * the same IP address.
  */
 export function loginGate({ server, web, isAnswer }: GateOptions): RequestHandler {
   return (req, res, next) => {
@@ -51,8 +51,8 @@ export function loginGate({ server, web, isAnswer }: GateOptions): RequestHandle
 }
 
 /**
- * Checks an address by both address lists of the server or of a domain. If there is a list of allowed addresses, an
- * unknown address is refused.
+ * Checks an IP address by the list of blocked addresses and the list of allowed ones. If there is a list of allowed
+ * addresses, an unknown address is refused.
  */
 export function admitsAddress({ userblockedip, userallowedip }: Members, address: string | undefined): boolean {
   const isIn = (list: unknown) => address !== undefined && isListed(address, Array.isArray(list) ? list : [list])
@@ -101,7 +101,7 @@ function rangeOf(text: string): { readonly address: ipaddr.IPv6; readonly bits: 
 }
 
 function mapped(text: string): ipaddr.IPv6 | undefined {
-  // The library alone would also accept `127.1` and `0x7f000001`.
+  // Refuse abbreviations such as `127.1` and `0x7f000001`, which the library would accept.
   if (isIP(text) === 0) return undefined
   // Remove the zone of an IPv6 address, because the library accepts only letters and digits in it.
   const address = ipaddr.parse(text.replace(/%.*/s, ''))

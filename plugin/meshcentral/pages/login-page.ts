@@ -20,16 +20,16 @@ export const MESSAGE = {
 
 /** The code of the plugin's own message to a user who was signed out here, but not at the IdP. */
 export const SIGNED_OUT_HERE = 'signed_out_here' satisfies MessageCode
-/** The value of the cookie `failure` if the browser sent a session that ended. */
+/** The value of the cookie `failure` after the browser sent a session that had ended. */
 const SESSION_ENDED = 'session_over'
 /**
- * MeshCentral's login page also accepts free text, but inserts it as markup into a string of its script. Never pass it
- * any other text than this.
+ * MeshCentral's login page also accepts free text, but inserts it as markup into a string of its script. So pass it no
+ * text other than this constant.
  */
 const SESSION_ENDED_TEXT =
   'You were signed out by the sign-in service, or your session has expired. Please sign in again.'
 
-/** MeshCentral's message for each precise code of a refusal. */
+/** MeshCentral's message for the precise reason of a refused login. */
 const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
   account_unknown: MESSAGE.cannotCreate,
   account_limit: MESSAGE.accountLimit,
@@ -50,7 +50,9 @@ const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
   subject_unusable: MESSAGE.invalidToken,
 }
 
-/** MeshCentral's message for all other codes: the one nearest to the text that users of other hosts read. */
+/**
+ * MeshCentral's message for all other refusals. Each is the closest match to the text that users of other hosts read.
+ */
 const MESSAGE_FOR: Record<MessageCode, number> = {
   login_failed: MESSAGE.failed,
   login_expired: MESSAGE.securityCheck,
@@ -76,9 +78,9 @@ function ownNumber(numbers: Readonly<Record<string, number>>, name: string): num
 }
 
 /**
- * The cookies in which a browser carries values through a login. With `sessionSameSite` strict, the browser does not
- * send the session's cookie when it returns from the IdP, but it sends these. They also do not change the session of a
- * signed-in user.
+ * The cookies that carry values through a login. MeshCentral's session cookie cannot carry them: with `sessionSameSite`
+ * strict, the browser does not send it on the return from the IdP. Changes would also affect the session of a signed-in
+ * user.
  */
 const COOKIES = { failure: '__Host-oidc-failure', key: '__Host-oidc-key', deepLink: '__Host-oidc-return' } as const
 const LASTS_S = { failure: 60, key: 600, deepLink: 600 } as const
@@ -108,7 +110,7 @@ function carried(req: MeshRequest, name: CarriedValue): string | undefined {
   return parseCookie(req.headers.cookie ?? '')[COOKIES[name]] || undefined
 }
 
-/** Adds to a path the login key that the browser started with. Without the key, MeshCentral answers 404. */
+/** Adds the login key from the browser's cookie to a path. Without the key, MeshCentral answers 404. */
 export function withLoginKey(path: string, req: MeshRequest): string {
   const key = req.xdomain ? loginKeyOf(req.xdomain, carried(req, 'key')) : undefined
   return typeof key === 'string' ? withQuery(path, 'key', key) : path
@@ -122,7 +124,7 @@ export function withQuery(path: string, name: string, value: string): string {
 
 /**
  * Runs before a login starts. Stores the login key in a cookie, and makes the login return to the page that the user
- * wanted earlier.
+ * asked for before the login.
  */
 export const rememberDestination: RequestHandler = (req, res, next) => {
   const request = meshRequest(req)
@@ -137,8 +139,8 @@ export const rememberDestination: RequestHandler = (req, res, next) => {
 }
 
 /**
- * Runs before a logout. Stores the login key in a cookie, because the login page needs it after the return from the
- * IdP.
+ * Runs before a logout. Stores the login key in a cookie, because the login page needs it when the browser returns from
+ * the IdP.
  */
 export const rememberKey: RequestHandler = (req, res, next) => {
   const request = meshRequest(req)
@@ -153,7 +155,7 @@ export function carrySessionEnded(res: Response): void {
 }
 
 /**
- * Handles `<url>login` before MeshCentral does. Shows why a login failed, or redirects to the page that shows it.
+ * Handles `<url>login` before MeshCentral does. If a login failed or a session ended, makes the page show the reason.
  *
  * @param domains ids of the domains that sign in through the plugin
  * @param hasEnded whether a request came with a session that ended
@@ -197,8 +199,8 @@ export function loginPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mes
 
 /**
  * Handles the domain's root page. If a signed-out user follows a link, such as to a device, the next login leads to the
- * link's target. After a session has ended, its user is redirected to the login page, which says so, even if the domain
- * redirects signed-out users elsewhere.
+ * link's target. A user whose session ended is redirected to the login page, which shows that. This applies even if the
+ * domain redirects signed-out users elsewhere.
  *
  * @param domains ids of the domains that sign in through the plugin
  * @param hasEnded whether a request came with a session that ended
@@ -215,9 +217,9 @@ export function rootPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mesh
       return next()
     }
     const names = Object.keys(request.query)
-    // An address with credentials is not stored in a cookie.
+    // Do not store an address with credentials in a cookie.
     if (names.some((name) => SECRET.has(name))) return next()
-    // The login checks a deep link like any return path.
+    // The address is not trusted: the login later checks it like any return path.
     const isShort = encodeURIComponent(request.originalUrl).length <= MOST_LINK_BYTES
     if (isShort && names.some((name) => DEEP_LINK.has(name))) carry(res, 'deepLink', request.originalUrl)
     if (!endedEarlier) return next()
@@ -229,11 +231,14 @@ export function rootPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mesh
   }
 }
 
-/** Longest text, in characters, that a redirect copies from the address of a request. Longer ones are left out. */
+/**
+ * Limit of the length of a text that a redirect copies from the request's address, in characters. Longer texts are
+ * omitted.
+ */
 const MOST_ADDRESS_CHARACTERS = 1_000
 /**
- * Limit of a deep link's size in a cookie. Links to a device or a group have some 150 bytes. A proxy with default
- * settings refuses answers with a few thousand bytes of headers.
+ * Limit of a deep link's size in a cookie. Links to a device or a group have some 150 bytes. The limit is low, because
+ * a proxy with default settings refuses answers with a few thousand bytes of headers.
  */
 const MOST_LINK_BYTES = 600
 /** Whether MeshCentral itself is about to show a message. That message takes precedence. */
@@ -252,12 +257,12 @@ const DEEP_LINK = new Set([
   'gotouser',
   'gotougrp',
 ])
-/** Parameters that carry credentials. */
+/** Parameters that contain credentials. */
 const SECRET = new Set(['user', 'pass', 'login', 'ws', 'auth'])
 
 /**
- * Sends the browser to a path. With strict session cookies, a small page does this instead of a redirect. After a
- * redirect that started at the IdP, the browser would not send the cookie of its new session.
+ * Sends the browser to a path. With strict session cookies, sends a small page that reloads, instead of a redirect.
+ * After a redirect that began at the IdP, the browser would not send the cookie of its new session.
  */
 export function sendOn(res: Response, path: string, isStrict: boolean): void {
   if (!isStrict) {
@@ -279,15 +284,15 @@ function sendPage(res: Response, title: string, body: string, head = ''): void {
 }
 
 /**
- * Makes the next visit of the login page say that the user was signed out here, but not at the IdP. MeshCentral has no
- * message for that.
+ * Makes the next visit of the login page say that the user was signed out here, but not at the IdP. The plugin shows
+ * its own page, because MeshCentral has no such message.
  */
 export function showSignedOutOnce(res: Response, { url }: MeshDomain, req: MeshRequest, isStrict: boolean): void {
   carry(res, 'failure', SIGNED_OUT_HERE)
   sendOn(res, withLoginKey(`${url}login`, req), isStrict)
 }
 
-/** Returns the path that a failed login leads to. It shows the login page even in maintenance mode. */
+/** Returns the path of the login page for a failed login. The path works in maintenance mode too. */
 export function failurePath({ url }: MeshDomain, message: number, req: MeshRequest): string {
   const path = withLoginKey(`${url}login`, req)
   return message === MESSAGE.maintenance ? withQuery(path, 'loginscreen', '1') : path

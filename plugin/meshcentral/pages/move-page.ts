@@ -13,7 +13,7 @@ export interface MovePage {
   readonly from: Holdings | undefined
   readonly to: Holdings | undefined
   readonly suggestions: readonly Suggestion[]
-  /** Proves that the button was pressed on this page. */
+  /** Sent with the form. It proves that the request came from this page. */
   readonly token: string
   readonly look: 'night' | 'day' | null
   /** The outcome of the move that was just requested. */
@@ -21,8 +21,8 @@ export interface MovePage {
 }
 
 /**
- * Renders the page on which a site admin moves the rights of one account to another. It first asks for the two
- * accounts, then shows both side by side with the button.
+ * Renders the page on which a site admin moves the rights of one account to another. The page first asks for the two
+ * accounts. Then it shows both side by side, with the button that starts the move.
  */
 export function movePage(page: MovePage): string {
   const { typed, from, to, look, outcome } = page

@@ -5,15 +5,15 @@ const IS_PAGE = Symbol('page')
 type PageSocket = MeshSocket & { [IS_PAGE]?: true }
 
 /**
- * Functions that MeshCentral copies as text into its signed-in page, where the server can call them.
+ * Functions for the browser. MeshCentral copies them as text into its page for signed-in users, where the server can
+ * call them.
  *
  * `signedOut` reloads the page after its session ended, which leads to the login page. Without it, the page would say
- * that the server is down. It does not reload a page that the user is leaving, because that would delay a logout on its
- * way to the IdP. It stops after five reloads in a minute, because a page's socket may lack the page's cookie and would
- * be refused again each time.
+ * that the server is down. It does not reload a page that the user is leaving, because that would delay a logout. It
+ * stops after five reloads in a minute. Otherwise a page whose socket does not send the cookie would reload forever.
  *
  * `goPageEnd` shows site admins a link to the status page on *My Server*. MeshCentral's list of plugins shows only
- * plugins that were installed from there.
+ * plugins that were installed through that list.
  *
  * MeshCentral's mobile page calls no functions of plugins. It reloads by itself after 5 seconds.
  */
@@ -53,7 +53,7 @@ export const PAGE_FUNCTIONS = {
 } as const
 
 /**
- * Marks a web socket as that of a signed-in page. The plugin sends messages to marked sockets only. Other sockets lead
+ * Marks the web socket of a signed-in user's page. The plugin sends messages to marked sockets only. Other sockets lead
  * to devices, which would misinterpret the messages.
  */
 export function notePage({ ws, path }: MeshRequest): void {
@@ -62,16 +62,17 @@ export function notePage({ ws, path }: MeshRequest): void {
 }
 
 /**
- * MeshCentral's refusal of a socket without a session. MeshCentral's request for a second factor has a different `msg`.
+ * Matches MeshCentral's refusal of a socket without a session. MeshCentral's request for a second factor has a
+ * different `msg`.
  */
 const REFUSAL = /^\{"action":"close","cause":"noauth","msg":"noauth/
 
 /**
- * Sends a page to the login page if MeshCentral refuses its socket for lack of a session. This happens if the session
- * ended after the page was sent and before its socket arrived. On a busy machine that takes seconds, and another tab
- * may sign out meanwhile. MeshCentral alone would leave the page at "Unable to perform authentication".
+ * Sends a page to the login page if MeshCentral refuses the page's socket because it has no session. This happens if
+ * the session ends between the page and its socket. On a busy machine, seconds pass in between, and another tab may
+ * sign out. MeshCentral alone would leave the page at "Unable to perform authentication".
  *
- * MeshCentral refuses a socket with its first message. So the first message restores the socket's own `send`.
+ * A refusal is always the first message on a socket. So the socket's own `send` is restored at the first message.
  */
 export function reloadIfRefused(socket: PageSocket): void {
   const { send } = socket
@@ -85,7 +86,7 @@ export function reloadIfRefused(socket: PageSocket): void {
 }
 
 /**
- * Makes the page behind a socket, if there is one, reload itself. Called before the socket is closed or refused because
+ * If the socket belongs to a page, makes that page reload itself. Called before the socket is closed or refused because
  * its session ended.
  */
 export function sendToLogin(socket: PageSocket): void {

@@ -4,9 +4,9 @@ import { ownSession } from '../sessions/sessions.ts'
 
 /**
  * Lets the pages of the plugin's sessions open web sockets from an address that sent too many wrong passwords.
- * MeshCentral refuses all sockets from such an address. So a user who shares the address with an attacker who guesses
- * passwords could sign in, but could use no page. A socket that brings a password is still refused, with or without a
- * session.
+ * MeshCentral refuses all sockets from such an address. An attacker who guesses passwords may have the same address as
+ * a user of the plugin. That user could then sign in, but could use no page. A socket that sends a password is still
+ * refused, even if it has a session.
  */
 export function keepSocketsOpen(web: Pick<MeshWeb, 'checkAllowLogin'>): void {
   replaceFunction(

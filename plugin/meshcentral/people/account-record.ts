@@ -3,7 +3,7 @@ import { isLocked, type Members, type MeshServer, type MeshUser, SITE_ADMIN, use
 import type { TakenDomain } from '../start/take-over.ts'
 import { sanitizeName, withoutAngleBrackets } from './sanitize-name.ts'
 
-/** A domain, and the members of its `oidc` object about new accounts. */
+/** A domain, and its `oidc` object with the settings for new accounts. */
 export interface AccountSettings {
   readonly domain: TakenDomain['domain'] & { readonly limits?: { readonly maxuseraccounts?: unknown } | null }
   readonly oidc: Members
@@ -38,7 +38,8 @@ export function newUser(domain: string, profile: Profile, seconds: number): Mesh
 }
 
 /**
- * Updates name and address in a record. An address that MeshCentral itself verified stays verified.
+ * Copies name and e-mail address of a profile into a record. An address that MeshCentral itself verified stays
+ * verified.
  *
  * @returns whether the record changed
  */
@@ -80,7 +81,8 @@ export function groupsOfNewAccounts({ domain, oidc }: AccountSettings): readonly
 }
 
 /**
- * Finds a record by an id from outside. It finds only own members, because a claim may contain an id like `__proto__`.
+ * Finds a record by an id that is not trusted. Finds own members only, because a claim may contain an id such as
+ * `__proto__`.
  */
 export function ownValue<Value>(records: Readonly<Record<string, Value>>, key: string): Value | undefined {
   return Object.hasOwn(records, key) ? records[key] : undefined
@@ -91,7 +93,10 @@ function sanitizedProfile(profile: Profile): Profile {
   return { ...profile, name: sanitizeName(name), email: email === null ? null : withoutAngleBrackets(email) }
 }
 
-/** Returns true unless the IdP says that the address is not verified, as MeshCentral's own strategy does. */
+/**
+ * Whether an e-mail address counts as verified. It does unless the IdP denies it, as in MeshCentral's built-in
+ * strategy.
+ */
 function countsAsVerified(emailVerified: Profile['emailVerified']): boolean {
   return emailVerified ?? true
 }

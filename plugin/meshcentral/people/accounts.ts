@@ -31,8 +31,8 @@ import { requireSafeId } from './sanitize-name.ts'
 import { addToGroup } from './user-groups.ts'
 
 /**
- * Implements {@link Accounts} with MeshCentral's users. A change goes to the record in memory, to the database, and as
- * an event to open pages.
+ * Implements {@link Accounts} with MeshCentral's users. Each change is made in memory and in the database, and sent to
+ * open pages as an event.
  */
 export class MeshAccounts implements Accounts {
   readonly #server: MeshServer
@@ -56,8 +56,8 @@ export class MeshAccounts implements Accounts {
     requireSafeId(domainId, profile.id)
     const [server, web] = [this.#server, this.#web]
     const settings = this.#settingsOf(domainId)
-    // There is no `await` until the record is in `web.users`, so that the second of two simultaneous first logins finds
-    // it.
+    // Do not `await` before the record is in `web.users`. Otherwise two simultaneous first logins would both create the
+    // account.
     if (this.#recordOf(domainId, profile.id)) throw new Error('The account already exists.')
     if (countAccounts(web, domainId) >= mostAccounts(settings.domain)) throw new LoginError('account_limit')
     const user = newUser(domainId, profile, Math.floor(this.#clock.now() / 1000))
@@ -93,7 +93,8 @@ export class MeshAccounts implements Accounts {
 
   async setSiteAdmin(domainId: string, id: UserId, siteAdmin: boolean): Promise<void> {
     const user = this.#existingRecord(domainId, id)
-    // A former site admin gets the rights of a new account. If those are a site admin's, the former admin gets none.
+    // A former site admin gets the rights of a new account. If new accounts are site admins, the former admin gets no
+    // rights.
     const rights = rightsOfNewAccounts(this.#server, this.#settingsOf(domainId))
     if (siteAdmin) user.siteadmin = SITE_ADMIN
     else if (rights === undefined || rights === SITE_ADMIN) delete user.siteadmin
@@ -120,7 +121,7 @@ export class MeshAccounts implements Accounts {
   async #saveRights(user: MeshUser): Promise<void> {
     await this.#save(user)
     announceAccount(this.#server, this.#web, user, 'accountchange', `Account changed: ${user.name}`)
-    // Open pages subscribe again, to exactly the events that the user may see now.
+    // Make open pages subscribe again, so that they receive only events that the user may see now.
     dispatch(this.#server, this.#web, [user._id], 'resubscribe')
   }
 
@@ -146,8 +147,8 @@ export class MeshAccounts implements Accounts {
   }
 
   /**
-   * Saves a new account and reads its id back. Some databases shorten ids or ignore their letter case. An account with
-   * a changed id would be lost at a restart, or would be another user's record.
+   * Saves a new account and reads its id back. Some databases shorten ids or ignore their letter case. After a restart,
+   * an account with a changed id could not be found, or would overwrite another user's record.
    */
   async #saveNew(user: MeshUser): Promise<void> {
     const existing = await this.#storedId(user._id)
@@ -172,7 +173,7 @@ function changedByDatabase({ _id }: MeshUser): LoginError {
 }
 
 /**
- * Sets the user's current name in device groups, which keep the name from when the user was added.
+ * Updates the user's name in device groups. Device groups store the name that the user had when added.
  *
  * @returns the device groups that changed
  */
@@ -187,8 +188,8 @@ function renameInDeviceGroups({ meshes = {} }: MeshWeb, user: MeshUser): readonl
 }
 
 /**
- * Counts a domain's accounts in memory, which holds all accounts. MeshCentral's own count never answers on SQLite and
- * PostgreSQL.
+ * Counts a domain's accounts in memory, which holds all accounts. MeshCentral's own function to count accounts never
+ * answers with SQLite and PostgreSQL.
  */
 function countAccounts(web: MeshWeb, domainId: string): number {
   const prefix = userKey(domainId, '')

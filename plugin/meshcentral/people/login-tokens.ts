@@ -6,9 +6,10 @@ import { askDatabase, WRITE_LIMIT_MS } from '../database.ts'
 import { type MeshDatabase, userKey } from '../server.ts'
 
 /**
- * Whether a login token works, and until when (milliseconds since 1970). Reasons: `suspended`, because group rules
- * refused the user's last login; `no_login`, because no login was recorded yet; `too_old`, because the last login is
- * too long ago.
+ * Whether a login token works, and until when (milliseconds since 1970). Reasons why it does not:
+ * - `suspended`: group rules refused the user's last login.
+ * - `no_login`: no login was recorded yet.
+ * - `too_old`: the last login is too long ago.
  */
 export type TokenVerdict =
   | { readonly works: true; readonly until: number }
@@ -17,7 +18,7 @@ export type TokenVerdict =
 export interface LoginTokensOptions {
   readonly db: MeshDatabase
   readonly clock: Clock
-  /** How many days tokens work after the user's last login or renewal. Null: no limit. */
+  /** The number of days for which tokens work after the user's last login or renewal. Null if there is no limit. */
   readonly days: number | null
   /** Ends the sessions that MeshCentral itself began for a user. */
   readonly endDirectLogins: (user: string) => Promise<void>
@@ -27,28 +28,28 @@ type Kind = 'seen' | 'suspended'
 
 const TYPE = 'meshcompanionlogin'
 /**
- * A user's renewals are written once in this time, because sessions are renewed every few minutes and the limit is in
- * days.
+ * Least time between two writes of a user's renewal. Sessions are renewed every few minutes, but the limit is in days.
  */
 const NOTED_MS = 60 * 60_000
-/** Limit of the last writes that this process remembers, one for each user; the oldest is dropped first. */
+/** Limit of users whose last write this process remembers. Beyond it, the user with the oldest write is dropped. */
 const MOST_NOTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Decides whether MeshCentral's login tokens (`~t:…`) of an account work, by the account's logins and group rules.
+ * Decides whether an account's login tokens work. A login token (`~t:…`) is MeshCentral's password for programs. The
+ * decision depends on the account's logins and on group rules.
  *
  * Each account has up to two records in MeshCentral's database, which survive restarts and which peers can read. One
- * says when the IdP last admitted the user, the other that the account's tokens are suspended. With one record, a
- * renewal in progress could overwrite a suspension.
+ * record contains the time when the IdP last admitted the user. The other marks the account's tokens as suspended. They
+ * are separate, so that a renewal in progress cannot overwrite a suspension.
  *
  * A suspension starts when group rules refuse the user, and ends with the user's next successful login.
  */
 export class MeshLoginTokens implements LoginTokens {
   readonly #options: LoginTokensOptions
   /**
-   * Users with a suspension that is not yet in the database, or could not be written there. A login at another server
-   * ends only the suspensions that are in the database.
+   * Users whose suspension is not in the database, because it is still being written or the write failed. A login at
+   * another server ends only the suspensions that are in the database.
    */
   readonly #suspended = new Set<string>()
   /** When a user's last login or renewal was written, in elapsed milliseconds. */
@@ -79,7 +80,7 @@ export class MeshLoginTokens implements LoginTokens {
    * Decides whether a user's login tokens work now.
    *
    * @param user MeshCentral's id of the user
-   * @throws Error if the database does not answer; then no token works
+   * @throws Error if the database does not answer. The caller must then refuse the token
    */
   async verdictOn(user: string): Promise<TokenVerdict> {
     const { clock, days } = this.#options
@@ -124,8 +125,8 @@ export class MeshLoginTokens implements LoginTokens {
 }
 
 /**
- * Returns a record's id with a digest of the user's id, because some databases limit ids to 256 characters and do not
- * distinguish capital letters.
+ * Returns the id of a record. It contains a digest of the user's id, because some databases limit ids to 256 characters
+ * or ignore letter case.
  */
 function idOf(kind: Kind, user: string): string {
   return `${TYPE}/${kind}/${createHash('sha256').update(user).digest('hex')}`

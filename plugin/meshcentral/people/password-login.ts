@@ -15,8 +15,8 @@ import {
 import type { TakenDomain } from '../start/take-over.ts'
 
 /**
- * Names of the accounts that may sign in with a password, in lower case, by domain id. In other domains, all accounts
- * may.
+ * Names of the accounts that may sign in with a password, in lower case, by domain id. A domain that is missing here
+ * allows all accounts.
  */
 export type PasswordAccounts = ReadonlyMap<string, ReadonlySet<string>>
 
@@ -31,7 +31,8 @@ export interface PasswordLoginOptions {
 
 /**
  * Reads `custom.password_login` from the `oidc` objects before their validation. So a mistake elsewhere in an object
- * does not admit passwords. Any value but `true`, a list or an absent member admits no password.
+ * does not admit passwords. All accounts may use passwords if the member is missing or `true`. A list admits its
+ * accounts. Any other value admits no account.
  */
 export function passwordAccounts(takenDomains: ReadonlyMap<string, Pick<TakenDomain, 'oidc'>>): PasswordAccounts {
   return new Map(
@@ -48,10 +49,11 @@ export function passwordAccounts(takenDomains: ReadonlyMap<string, Pick<TakenDom
 /**
  * Enforces `custom.password_login: false`, or a list of accounts.
  *
- * - Sign-in: everything in MeshCentral that accepts a name and a password calls its `authenticate`: forms,
- *   `?user=&pass=`, `x-meshauth` and commands over sockets. Login tokens (`~t:…`) are checked there too, but have their
+ * - Sign-in: replaces MeshCentral's `authenticate`. All code that accepts a name and a password calls it: forms,
+ *   `?user=&pass=`, `x-meshauth` and commands over sockets. Login tokens (`~t:…`) pass through, because they have their
  *   own rules.
- * - Account creation and password reset: MeshCentral's forms and the link in its mail, by {@link PasswordLogin.forms}.
+ * - Account creation and password reset: {@link PasswordLogin.forms} refuses MeshCentral's forms and the link in its
+ *   mail.
  *
  * A test lists the places in MeshCentral's sources that begin a session or set a password.
  */
@@ -59,7 +61,10 @@ export class PasswordLogin {
   readonly #server: PasswordLoginOptions['server']
   readonly #accounts: PasswordAccounts
   readonly #clock: Clock
-  /** When a refusal was last logged, in elapsed milliseconds. One line per hour, domain and kind is written. */
+  /**
+   * When a refusal was last logged, in elapsed milliseconds. At most one line per hour is written for each domain and
+   * kind of refusal.
+   */
   readonly #logged = new Map<string, number>()
 
   constructor({ server, accounts, clock }: PasswordLoginOptions) {
@@ -95,7 +100,7 @@ export class PasswordLogin {
 
   /** Refuses account creation and password reset. Install it behind MeshCentral's middleware and before its routes. */
   forms({ bodyParser }: Pick<MeshWeb, 'bodyParser'>): RequestHandler {
-    // This is the parser of MeshCentral's own routes, so they do not parse the body again.
+    // Use the same parser as MeshCentral's own routes, so that they do not parse the body again.
     const parse = bodyParser.urlencoded({ extended: false })
     return (req, res, next) => {
       const request = meshRequest(req)
@@ -106,7 +111,7 @@ export class PasswordLogin {
         this.#log(domain.id, refused)
         if (request.session) request.session.messageid = ACCESS_DENIED
         const { search } = new URL(request.url, 'http://host.invalid')
-        // A redirect to the address of the mail's link would lead back here.
+        // Do not redirect to the address of the mail's link, because it would lead here again.
         res.redirect(isAt('checkmail') ? domain.url : domain.url + search)
       }
       if (isAt('createaccount')) return refuse('an account creation')
@@ -147,8 +152,8 @@ const RESET_MINUTES = 30
 const LOGGED_MS = 60 * 60_000
 
 /**
- * Hides the password fields of the login page with MeshCentral's own setting. `?passlogin=1` still shows them, for the
- * listed accounts.
+ * Hides the password fields of the login page with MeshCentral's own setting. The users of listed accounts can still
+ * show the fields with `?passlogin=1`.
  */
 export function hidePasswordFields(takenDomains: ReadonlyMap<string, TakenDomain>, accounts: PasswordAccounts): void {
   for (const id of accounts.keys()) {
@@ -158,8 +163,8 @@ export function hidePasswordFields(takenDomains: ReadonlyMap<string, TakenDomain
 }
 
 /**
- * Returns warnings about a domain's `custom.password_login`: listed accounts that do not exist, and a domain that no
- * site admin can sign in to.
+ * Returns warnings about a domain's `custom.password_login`: listed accounts that do not exist, and a domain in which
+ * no site admin can sign in.
  *
  * @param names the accounts that may sign in with a password
  * @param hasAdminGroups whether groups of the IdP make users site admins

@@ -9,19 +9,19 @@ export function withoutAngleBrackets(text: string): string {
 }
 
 /**
- * Returns the name of a user or group in a form that MeshCentral's pages can show. They execute markup in names, so a
- * user who can choose a name at the IdP could run scripts in a site admin's page. The pages also decode percent
- * escapes. A percent sign that begins no escape breaks a page, such as that of a device group.
+ * Returns the name of a user or group in a form that MeshCentral's pages can show. These pages execute markup in names.
+ * So a user who can choose a name at the IdP could run scripts in a site admin's page. Some pages also decode percent
+ * escapes, and break at a percent sign that begins no escape.
  */
 export function sanitizeName(name: string): string {
   return withoutAngleBrackets(printableText(name)).replaceAll('%', '％')
 }
 
 /**
- * Refuses an id that would run as a script in a site admin's page: MeshCentral's reports write ids into their markup
- * unescaped. Replacing characters is not an option, because the result could be another user's id.
+ * Refuses an id that could run as a script in a site admin's page, because MeshCentral's reports write ids into their
+ * markup unescaped. The characters are not replaced, because the result could be another user's id.
  *
- * @throws LoginError `subject_unusable`, for new and for existing accounts
+ * @throws LoginError `subject_unusable`, even if the account already exists
  */
 export function requireSafeId(domainId: string, id: UserId): void {
   if (!/['"<>&\\`]/.test(id)) return

@@ -5,7 +5,7 @@ import { isOurs } from '../sessions/sealed-cookies.ts'
 
 /**
  * Tracks in which domains accounts of single sign-on have login tokens, for the status page. It asks the database at
- * the start and at each view of the page. The answer appears in the next view.
+ * the start and at each view of the page. A view shows the answer to the previous request.
  */
 export class TokenCensus {
   readonly #ask: () => Promise<readonly Members[] | null | undefined>

@@ -7,13 +7,16 @@ import { announceAccount, announceGroup, dispatch } from '../events.ts'
 import { type MeshServer, type MeshUser, type MeshUserGroup, type MeshWeb, userKey } from '../server.ts'
 import { sanitizeName } from './sanitize-name.ts'
 
-/** The `membershipType` of new groups. With a preset, the built-in strategy writes the preset's name instead. */
+/**
+ * The `membershipType` of new groups. MeshCentral's built-in strategy writes the preset's name instead if there is a
+ * preset.
+ */
 const OURS = 'oidc'
 const MEMBER = 1
 
 /**
  * Implements {@link UserGroups} with MeshCentral's user groups. It mirrors IdP groups as MeshCentral's built-in
- * strategy does, and also keeps groups that the built-in strategy created.
+ * strategy does, and continues groups that the built-in strategy created.
  */
 export class MeshUserGroups implements UserGroups {
   readonly #server: MeshServer
@@ -21,7 +24,10 @@ export class MeshUserGroups implements UserGroups {
   readonly #clock: Clock
   /** The `membershipType` values of groups that the plugin mirrors. */
   readonly #marks: ReadonlySet<string>
-  /** Ids of the groups that were already compared with groups of other strategies. Each is compared once per start. */
+  /**
+   * Ids of the groups that were already compared with groups of other strategies. Each group is compared only once
+   * after a start.
+   */
   readonly #compared = new Set<string>()
 
   /** @param presets names of all presets */
@@ -125,7 +131,10 @@ export function addToGroup(server: MeshServer, web: MeshWeb, user: MeshUser, gro
   announceGroup(server, web, user, group, 71)
 }
 
-/** Returns the IdP's name of a group. The name in MeshCentral differs if its pages cannot show the IdP's name. */
+/**
+ * Returns the IdP's name of a group. If MeshCentral's pages cannot show that name, the group has a different name
+ * there.
+ */
 function nameAtIdp({ name, idpName }: MeshUserGroup): string {
   return idpName ?? name
 }
@@ -142,7 +151,7 @@ function createGroup(server: MeshServer, web: MeshWeb, user: MeshUser, _id: stri
     links: {},
   }
   web.userGroups[_id] = group
-  // Sent without `noact`: a database that reports changes does not report new groups.
+  // Omit `noact`: a database that reports changes to open pages does not report new groups.
   dispatch(server, web, ['*', _id, user._id], {
     etype: 'ugrp',
     ugrpid: _id,
@@ -165,9 +174,9 @@ function announceMembership(server: MeshServer, web: MeshWeb, user: MeshUser): v
 
 /**
  * Returns the possible ids of a mirrored group: the id that the built-in strategy gives it, and another id in case the
- * first is taken. All strategies of MeshCentral make ids in the first way. So a group that LDAP or SAML mirrors under
- * the same name has the same id. The second id is a keyed digest. So an IdP cannot choose a group name that gives a
- * first id equal to the second id of another group.
+ * first is taken. The first id is a digest of the name, as in all strategies of MeshCentral. So a group that LDAP or
+ * SAML mirrors under the same name has the same first id. The second id is a keyed digest. So no choice of a group's
+ * name makes its first id equal to another group's second id.
  */
 function mirroredIds(domainId: string, name: string): readonly string[] {
   const hashes = [createHash('sha384').update(name), createHmac('sha384', OURS).update(name)]

@@ -4,10 +4,11 @@ import type { SignIn } from '../../host/port.ts'
 import type { MeshCookie } from '../server.ts'
 
 /**
- * The owner of a sealed cookie, which decides when the cookie stops working.
+ * The owner of a sealed cookie: the session that the cookie was made for. The owner decides when the cookie stops
+ * working.
  *
- * - `session`: a session that began by a login of the plugin, or by MeshCentral itself. The cookie stops working at
- *   `until`, or if one of the keys is revoked at or after the session's start.
+ * - `session`: a known session, which began by a login of the plugin or by MeshCentral itself. The cookie stops working
+ *   at `until`, or when one of the keys is revoked.
  * - `none`: no session. The cookie works until MeshCentral's own time limit.
  * - `unknown`: a session of the cookie's user that cannot be identified.
  */
@@ -17,7 +18,7 @@ export type CookieOwner =
       readonly keys: readonly string[]
       readonly startedAt: number
       readonly until?: number
-      /** Domain and issuer of the plugin's login. Absent: MeshCentral itself began the session. */
+      /** Domain and issuer of the plugin's login. Undefined if MeshCentral itself began the session. */
       readonly from?: Pick<SignIn, 'domainKey' | 'issuer'>
     }
   | { readonly kind: 'none' }
@@ -26,7 +27,7 @@ export type CookieOwner =
 /** The owner of a cookie that belongs to a session. */
 export type SessionOwner = Extract<CookieOwner, { readonly kind: 'session' }>
 
-/** Returns the members that state the owner in a sealed cookie. They grant no access and do not name the user. */
+/** Returns the members that record the owner in a sealed cookie. They grant no access and do not name the user. */
 export function writeOwner({ kind: _kind, ...members }: CookieOwner): object {
   return members
 }
@@ -43,8 +44,8 @@ export function readOwner({ oidcSession: value, time }: MeshCookie): CookieOwner
   }
   if (typeof sealedAt === 'number') return { kind: 'unknown', sealedAt }
   if (isJsonObject(value)) return { kind: 'none' }
-  // MeshCentral's time has whole seconds, so a cookie that was sealed in the same second as a revocation counts as
-  // older.
+  // MeshCentral's time has whole seconds. So a cookie that was sealed in the same second as a revocation counts as
+  // older, and is revoked.
   return { kind: 'unknown', sealedAt: typeof time === 'number' ? time : 0 }
 }
 
@@ -53,14 +54,17 @@ function readFrom(value: unknown): Pick<SessionOwner, 'from'> {
   return typeof domainKey === 'string' && typeof issuer === 'string' ? { from: { domainKey, issuer } } : {}
 }
 
-/** Returns the key of sessions that MeshCentral itself began for a user: by login tokens, login cookies, login keys. */
+/**
+ * Returns the revocation key of the sessions that MeshCentral itself began for a user: by login tokens, login cookies
+ * or login keys.
+ */
 export function keyOfDirectLogins(user: string): string {
   return createHash('sha256')
     .update(JSON.stringify(['direct', user]))
     .digest('base64url')
 }
 
-/** Returns the key of a user's sealed cookies that belong to an unidentified session. */
+/** Returns the revocation key of a user's sealed cookies that belong to an unidentified session. */
 export function keyOfSealed(user: string): string {
   return createHash('sha256')
     .update(JSON.stringify(['sealed', user]))

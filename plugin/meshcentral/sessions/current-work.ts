@@ -6,7 +6,9 @@ import type { SeenSession } from './open-sessions.ts'
 
 type Callback = (...values: readonly unknown[]) => unknown
 
-/** A source of events that arrive later: the messages of a web socket, or the body of a request. */
+/**
+ * An emitter of events that arrive while a request is handled: the messages of a web socket, or the body of a request.
+ */
 interface Emitter {
   emit(event: string | symbol, ...values: readonly unknown[]): boolean
 }
@@ -21,19 +23,19 @@ export interface Work {
   /** The session that the request came with, if a login of the plugin began that session. */
   readonly session: SeenSession | undefined
   readonly socket: MeshSocket | undefined
-  /** The owners of the sealed cookies that the request brought, by user. */
+  /** The owners of the sealed cookies that arrived with the request, by user. */
   readonly brought: Map<string, CookieOwner>
 }
 
 /**
- * Tracks which request the server is working on. MeshCentral seals cookies in many places of its code, and few of these
- * know the session.
+ * Tracks which request the server is working on. MeshCentral seals cookies in many places of its code. Most of these
+ * places do not know the session, so the plugin must find it.
  */
 export interface CurrentWork {
   get(): Work | undefined
   /**
-   * Runs a task. In the task, in everything that it starts, and in later events of its request and socket, `get`
-   * returns `work`.
+   * Runs a task as part of `work`. `get` returns `work` in the task, in all asynchronous calls that it starts, and in
+   * later events of its request and socket.
    */
   run(work: Work, task: () => void): void
 }
@@ -41,9 +43,10 @@ export interface CurrentWork {
 /**
  * Tracks the current work through MeshCentral's asynchronous calls.
  *
- * It wraps all functions of the database, so that each callback runs in the async context of its caller. Otherwise a
- * connection pool calls back in the context that opened the connection, and a cookie sealed there would belong to
- * another session. Other databases call back without a context, so a guest's tunnel would not be recognised.
+ * It wraps all functions of the database, so that each callback runs in the asynchronous context of its caller.
+ * Otherwise a connection pool would call back in the context of the request that opened the connection. A cookie sealed
+ * there would belong to the wrong session. Other databases would call back without any context, so the plugin would not
+ * recognise a guest's tunnel.
  */
 export function followWork(db: MeshDatabase): CurrentWork {
   const storage = new AsyncLocalStorage<Work | undefined>()
@@ -61,9 +64,8 @@ export function followWork(db: MeshDatabase): CurrentWork {
   return {
     get: () => storage.getStore(),
     run(work, task) {
-      // Node emits events in the async context of the connection, not of the request. So they are emitted in the
-      // request's context instead. For example, MeshCentral decodes the cookie of an upload only after the body has
-      // arrived.
+      // Node emits these events in the asynchronous context of the connection. Emit them in the request's context
+      // instead. For example, MeshCentral decodes the cookie of an upload only after the body has arrived.
       for (const source of [work.request, work.socket]) {
         if (!source) continue
         replaceFunction(

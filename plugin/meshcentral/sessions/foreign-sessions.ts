@@ -10,21 +10,21 @@ import { ownSession } from './sessions.ts'
 
 /**
  * A session that MeshCentral itself began for a user of the plugin, by a login token or by a login cookie in the
- * address. The end of a login of the plugin does not end such a session, unless the login cookie came from a page of
- * that login. It also ends if group rules refuse the user.
+ * address. It is independent of the user's logins through the plugin. There is one exception: if the login cookie came
+ * from a page of such a login, both sessions end together. A foreign session also ends if group rules refuse the user.
  */
 export interface ForeignSession {
   readonly user: string
   readonly owner: SessionOwner
 }
 
-/** The member of the session that holds the mark. It is signed together with the session. */
+/** The member of the session that marks it as foreign. It is signed together with the session. */
 const KEY = 'oidcApart'
 
 /**
- * Returns the request's foreign session, if MeshCentral began it behind the guard. MeshCentral's web relay has handlers
- * in front of the guard, or a separate server. It signs in every visitor with the address of a relayed page, as the
- * user in that address. The mark does not match such a session.
+ * Returns the request's foreign session, if MeshCentral began it in a request that had passed the guard. MeshCentral's
+ * web relay begins sessions without the guard: it signs in every visitor of a relayed page as the user in the page's
+ * address. Such a session has no matching mark.
  */
 export function foreignSession({ session }: MeshRequest): ForeignSession | undefined {
   const mark = session?.[KEY]
@@ -36,11 +36,12 @@ export function foreignSession({ session }: MeshRequest): ForeignSession | undef
 }
 
 /**
- * Marks a session that MeshCentral begins while it answers a request. The guard removes other sessions of the plugin's
- * users from requests. If the session at the answer is not the plugin's, MeshCentral itself began it behind the guard.
+ * Marks a session that MeshCentral begins while it answers a request. The guard has removed all invalid sessions of the
+ * plugin's users from the request. So if the answer has a session that is not the plugin's, MeshCentral began it during
+ * this request.
  *
  * @param domains ids of the domains that sign in through the plugin
- * @param now milliseconds since 1970
+ * @param now returns the current time in milliseconds since 1970
  */
 export function markForeign(
   req: MeshRequest,
@@ -54,17 +55,17 @@ export function markForeign(
   function mark(): void {
     const { session } = req
     const user = session?.userid
-    // Nearly every answer leaves the session unchanged.
+    // Return early, because nearly every answer leaves the session unchanged.
     const isUnchanged = own !== undefined && session === sessionBefore && user === own.user && session?.x === own.x
     if (isUnchanged || !session || typeof user !== 'string' || !isOurs(user, domains)) return
     if (ownSession(req) || foreignSession(req)) return
-    // MeshCentral gives some sessions their `x` only at the next request.
+    // Set `x` now, because MeshCentral gives some sessions their `x` only at the next request.
     session.x ??= randomBytes(6).toString('base64')
     session[KEY] = { user, x: session.x, ...writeOwner(sessionOwner(brought.get(user), user, now())) }
   }
 
-  // cookie-session replaces this function too, to write its cookie, but earlier. So the mark is set before the cookie
-  // is written.
+  // cookie-session replaced this function earlier, to write its cookie. So this later replacement runs first, and sets
+  // the mark before the cookie is written.
   replaceFunction('res.writeHead', res, 'writeHead', (writeHead) => {
     const markFirst = (...head: Parameters<typeof writeHead>) => {
       mark()
@@ -75,8 +76,8 @@ export function markForeign(
 }
 
 /**
- * Returns the owner of a foreign session. Cookies that another program sealed with MeshCentral's key name no session;
- * they end together with the sessions of login tokens.
+ * Returns the owner of a foreign session: that of the login cookie if it names a session. Login cookies that another
+ * program sealed with MeshCentral's key name no session. Their sessions end together with those of login tokens.
  */
 function sessionOwner(owner: CookieOwner | undefined, user: string, startedAt: number): SessionOwner {
   return owner?.kind === 'session' ? owner : { kind: 'session', keys: [keyOfDirectLogins(user)], startedAt }

@@ -2,19 +2,19 @@ import type { MeshCookie } from '../server.ts'
 import type { Work } from './current-work.ts'
 
 /**
- * MeshCentral's age limits for web relay cookies and for sign-in cookies. No other cookie has one of these limits, so a
- * limit identifies the kind of cookie.
+ * MeshCentral's age limits for web relay cookies and for sign-in cookies. Only these two kinds of cookies have these
+ * limits, so the limit identifies the kind.
  */
 const WEB_RELAY_MINUTES = 32
 const SIGN_IN_MINUTES = 60
-/** The rights in each guest's cookie: remote control. */
+/** The value of `r` in each guest's cookie: the right to remote control. */
 const GUEST_RIGHTS = 8
 const FILES = 4
 const HTTP = 8
 const HTTPS = 16
 /**
- * The shared part that each tunnel protocol needs: terminal, desktop or files. Source: `usages` in MeshCentral's
- * `meshrelay.js`.
+ * The shared part that each tunnel protocol needs, by the protocol's number: terminal, desktop or files. Source:
+ * `usages` in MeshCentral's `meshrelay.js`.
  */
 const PROTOCOLS: ReadonlyMap<string, number> = new Map([
   ...['1', '6', '8', '9'].map((protocol) => [protocol, 1] as const),
@@ -23,18 +23,19 @@ const PROTOCOLS: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * Whether MeshCentral made the cookie for a guest of a share link. The cookie names the user who shares, so all other
- * parts of MeshCentral treat the guest as that user. Invitations and links for agents have a member `a` and name no
- * user.
+ * Whether MeshCentral made the cookie for a guest of a share link. The cookie names the user who shares a device. So
+ * most parts of MeshCentral would treat the guest as that user. Invitations and links for agents have a member `a` and
+ * name no user.
  */
 export function isGuestCookie({ a, nid, pid, r }: MeshCookie): boolean {
   return a === undefined && (typeof nid === 'string' || typeof pid === 'string' || r === GUEST_RIGHTS)
 }
 
 /**
- * Whether a guest's cookie may be opened. It may open a tunnel to the shared device, the device's files, or the web
- * relay that it was made for. MeshCentral itself takes the device from the cookie and not from the request. But
- * MeshCentral lets the guest of any share fetch files, and open a tunnel to any port of the network behind the device.
+ * Whether a guest's cookie may be used in a request. It may be used for a tunnel to the shared device, for the device's
+ * files, or for the web relay that it was made for. MeshCentral itself only makes sure that the guest reaches no other
+ * device. It would let the guest of any share fetch files, and open a tunnel to any port of the network behind the
+ * device.
  *
  * @param work undefined if the request is unknown. Then only web relays are admitted, because they have a server or
  *   host name that the guard does not cover
@@ -48,7 +49,7 @@ export function admitsGuest(
 ): boolean {
   if (r !== GUEST_RIGHTS || typeof p !== 'number' || (typeof expire === 'number' && expire <= now)) return false
   if (!work) return minutes === WEB_RELAY_MINUTES && (p === HTTP || p === HTTPS)
-  // Cookies with other limits come from the device's end of a tunnel, never from a guest.
+  // A cookie with another limit comes from the device's end of a tunnel, never from a guest.
   if (minutes !== SIGN_IN_MINUTES) return false
   const { path, query, socket } = work
   if (/\/devicefile\.ashx\/?$/i.test(path)) return !socket && (p & FILES) !== 0

@@ -3,9 +3,9 @@ interface Keyed {
 }
 
 /**
- * Finds entries by key without a search through other entries. Strangers can cause look-ups, and each end of a session
- * needs one. An entry has several keys, and thousands of entries may share a key, such as sessions of one user in a
- * load test. So neither adding nor removing looks at other entries.
+ * Finds entries by key in constant time, because strangers can cause look-ups, and each end of a session needs one. An
+ * entry has several keys. Thousands of entries may share a key, such as the sessions of one user in a load test. So
+ * adding and removing take constant time too.
  */
 export class KeyIndex<Entry extends Keyed> {
   /** A single entry is stored without a set, because most keys have one entry and a set takes 200 bytes. */

@@ -8,17 +8,17 @@ import type { MeshDatabase } from '../server.ts'
 const TYPE = 'meshcompanionlease'
 const PREFIX = `${TYPE}/`
 /**
- * How long a server waits for competitors, in milliseconds. It is longer than a competitor needs to write its record
- * after it found the lease free.
+ * How long a server waits for competitors, in milliseconds. A competitor that finds the lease free writes its record
+ * within this time.
  */
 const SETTLE_MS = 250
 
 /**
- * Grants leases to one of several servers at a time, by a record in their shared database. MeshCentral's databases read
- * and write whole records and have no compare-and-set. So a server that finds the lease free writes its name, and waits
- * until any competitor has written too. It holds the lease if its own name is still in the record. A server that was
- * slower than `SETTLE_MS` in writing does not hold it, even if the record names it. Source: M. Fischer's algorithm, in
- * L. Lamport, A Fast Mutual Exclusion Algorithm, 1987.
+ * Grants a lease to one of several servers at a time, with a record in their shared database. MeshCentral's databases
+ * read and write whole records and have no compare-and-set. So a server that finds the lease free writes its name, and
+ * waits until any competitor has written too. The server holds the lease if the record still contains its own name. A
+ * server whose write took longer than `SETTLE_MS` never holds the lease. Source: M. Fischer's algorithm, in L. Lamport,
+ * A Fast Mutual Exclusion Algorithm, 1987.
  */
 export function leaseInDatabase(db: MeshDatabase, clock: Clock): NonNullable<Sessions['lease']> {
   async function holderOf(id: string): Promise<unknown> {
@@ -28,7 +28,7 @@ export function leaseInDatabase(db: MeshDatabase, clock: Clock): NonNullable<Ses
     const record: unknown = Array.isArray(records) ? records[0] : undefined
     if (!isJsonObject(record) || typeof record.until !== 'number') return undefined
     const { by: holder, until } = record
-    // Ignore a lease that ends later than possible, because a wrong clock wrote it.
+    // Ignore a lease that ends too far in the future, because a server with a wrong clock wrote it.
     return until > clock.now() && until <= clock.now() + 2 * LEASE_MS ? holder : undefined
   }
 

@@ -9,7 +9,7 @@ import { KeyIndex } from './key-index.ts'
 import type { RevocationTimes } from './revoked-sessions.ts'
 import { type RelayedSession, WebRelays } from './web-relays.ts'
 
-/** A session as this process has seen it in requests. */
+/** A session that a request to this process had. */
 export interface SeenSession {
   readonly signIn: CookieSignIn
   /** MeshCentral's id of the user. */
@@ -18,12 +18,15 @@ export interface SeenSession {
   readonly x: string
 }
 
-/** Selects sessions: by keys, or by keys with the time of their revocation. */
+/** Selects sessions by keys. If the keys have times, selects only sessions that began before the key's time. */
 export type SessionSelector = readonly string[] | RevocationTimes
 
 /** A session or a sealed cookie, with the keys that end it. */
 interface Keyed {
-  /** The keys of all IdP sessions to which it ever belonged, because a renewal can change the `sid`. */
+  /**
+   * The revocation keys of all IdP sessions that the session has belonged to. There may be several, because another
+   * login can change the `sid`.
+   */
   keys: readonly string[]
   readonly startedAt: number
 }
@@ -43,8 +46,8 @@ const MOST_IDLE = 5_000
 const LONGEST_WAIT_MS = 20 * 24 * 60 * 60_000
 
 /**
- * Tracks open sessions and their web sockets. MeshCentral checks a socket when it opens and never again, so the plugin
- * closes the sockets of a session when it ends the session.
+ * Tracks open sessions and their web sockets. MeshCentral checks a socket only when it opens. So the plugin must close
+ * a session's sockets when the session ends.
  *
  * A session is tracked from its first request. The tracking stops when the session ends. If too many sessions are
  * tracked, the session without sockets that was idle longest is dropped. A socket that came with a sealed cookie or a
@@ -62,7 +65,7 @@ export class OpenSessions {
   readonly #byName = new Map<string, TrackedSession>()
   /** The number of each user's sessions. */
   readonly #counts = new Map<string, number>()
-  /** Owners of sealed cookies that opened sockets, by user, start and keys. */
+  /** The owners of sealed cookies that opened sockets. The key is made of user, start and revocation keys. */
   readonly #sealed = new Map<string, SocketOwner>()
   readonly #sealedKeys = new KeyIndex<SocketOwner>()
 
@@ -100,7 +103,8 @@ export class OpenSessions {
   }
 
   /**
-   * Tracks a socket that came with a user's sealed cookie or login token. The socket is closed at the owner's `until`.
+   * Tracks a socket that was opened with a user's sealed cookie or login token. The socket is closed at the owner's
+   * `until`.
    */
   noteSealed(owner: CookieOwner, user: string, socket: MeshSocket): void {
     if (owner.kind === 'none') return
@@ -126,23 +130,25 @@ export class OpenSessions {
     return [...selected(this.#sessionKeys, selector)].map(({ session }) => session)
   }
 
-  /** Finds sessions that opened web relays, even if this process has not seen them otherwise. */
+  /** Finds sessions that opened web relays. This process may have received no other request of these sessions. */
   findRelayed(selector: SessionSelector): readonly RelayedSession[] {
     return this.relays.sessionsWhere(isSelectedBy(selector))
   }
 
-  /** Yields a domain's sessions for `inUse` of the host port. A session with an open socket is in use. */
+  /**
+   * Yields a domain's sessions in use, for `Sessions.inUse` of the host port. A session with an open socket is in use.
+   */
   *inUse(domainKey: string, forMs: number): Iterable<SeenSession> {
     const ofDomain = [...this.#sessions.values()].filter(({ session }) => session.signIn.domainKey === domainKey)
     const sealedKeys = new Set([...this.#sealed.values()].flatMap(({ keys }) => keys))
-    // A session's first key is its own. A tunnel's owner may have the keys of several sessions.
+    // A session's first key belongs to it alone. The owner of a tunnel may have the keys of several sessions.
     const isUsed = ({ sockets, keys }: TrackedSession) => sockets.size > 0 || sealedKeys.has(keys[0] ?? '')
     for (const { session } of dueSessions(forMs, ofDomain, this.#clock, isUsed)) yield session
   }
 
   /**
-   * Returns a session's revocation keys: revoking any one of them ends the session. Computes them if the session is not
-   * tracked yet.
+   * Returns a session's revocation keys. Revoking any one of them ends the session. If the session is not tracked yet,
+   * computes the keys.
    */
   keysOf({ signIn }: SeenSession): readonly string[] {
     return this.#sessions.get(signIn.handle)?.keys ?? keysOfOpen(signIn)
@@ -159,8 +165,8 @@ export class OpenSessions {
   }
 
   /**
-   * Drops the selected sessions and closes their sockets. `keyOfSealed` selects the user's sockets that cannot be
-   * attributed to a session.
+   * Drops the selected sessions and closes their sockets. The key from `keyOfSealed` selects the user's sockets that
+   * cannot be attributed to a session.
    */
   end(selector: SessionSelector): void {
     const ended = selected(this.#sessionKeys, selector)
@@ -207,7 +213,9 @@ export class OpenSessions {
     }
   }
 
-  /** Closes a login token's socket when the token expires. MeshCentral checks a socket only when it opens. */
+  /**
+   * Closes the socket of a login token when the token expires, because MeshCentral checks a socket only when it opens.
+   */
   #closeAt(until: number, socket: MeshSocket): void {
     const waitMs = Math.max(0, until - this.#clock.now())
     const timer = this.#clock.after(Math.min(waitMs, LONGEST_WAIT_MS), () => socket.close())
@@ -215,7 +223,10 @@ export class OpenSessions {
   }
 }
 
-/** Returns the keys that end an open session: its own key, and all keys that an IdP may name. */
+/**
+ * Returns the revocation keys of an open session: its own key, and the keys of everything that an IdP may name in a
+ * logout.
+ */
 export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
   return [keyOfHandle(signIn.handle), ...keysOfSignIn(signIn)]
 }
@@ -232,7 +243,7 @@ function selected<Entry extends Keyed>(index: KeyIndex<Entry>, selector: Session
   return entries
 }
 
-/** A key without a time selects everything that has the key. */
+/** Converts a selector to times. A key without a time selects every session that has the key. */
 function timesOf(selector: SessionSelector): RevocationTimes {
   return 'get' in selector ? selector : new Map(selector.map((key) => [key, Number.POSITIVE_INFINITY]))
 }

@@ -4,7 +4,10 @@ import { askDatabase, WRITE_LIMIT_MS } from '../database.ts'
 import type { Members, MeshDatabase } from '../server.ts'
 import { cleanUpWhileSteady } from './steady-cleanup.ts'
 
-/** Maps keys to the times at which they were revoked, in milliseconds since 1970. Later sessions are not affected. */
+/**
+ * Maps revocation keys to the times of their revocation, in milliseconds since 1970. Sessions that began later are not
+ * affected.
+ */
 export type RevocationTimes = ReadonlyMap<string, number>
 
 /** A revocation, as stored in memory and in the database. Both times are milliseconds since 1970. */
@@ -17,7 +20,10 @@ const TYPE = 'meshcompanion'
 const PREFIX = `${TYPE}/ended/`
 /** The key that revokes every session. */
 const EVERYTHING = 'everything'
-/** Maximum number of rows. Beyond it, the oldest are dropped and every session that began before them is revoked. */
+/**
+ * Limit of rows. Beyond it, the oldest rows are dropped, and every session that began before a dropped row was made is
+ * revoked.
+ */
 const MOST = 50_000
 /** Delay before the database is tried again after a failure. */
 const RETRY_MS = 5_000
@@ -25,9 +31,9 @@ const RETRY_MS = 5_000
 const READ_AGAIN_MS = 30_000
 
 /**
- * Keeps revocations in this process's memory and in MeshCentral's database. MeshCentral has its sessions in cookies,
- * which stay valid until the server refuses them. Its own list of ended sessions is lost at a restart and after two
- * hours.
+ * Keeps revocations in this process's memory and in MeshCentral's database. MeshCentral stores its sessions in cookies,
+ * which stay valid until the server refuses them. MeshCentral's own list of ended sessions is lost at a restart, and
+ * each entry after two hours.
  *
  * States:
  *
@@ -38,18 +44,18 @@ const READ_AGAIN_MS = 30_000
  * - *Closed*. All timers are stopped.
  *
  * A revocation takes effect in memory at once, and `revoke` resolves once it is in the database. If that write fails,
- * `revoke` rejects and the row is written again every `RETRY_MS`: the caller got an error, but may not try again.
+ * `revoke` rejects and the write is retried every `RETRY_MS`, because the caller got an error but may not try again.
  *
- * Guarantee: no revoked session becomes valid again, even if too many rows had to be dropped.
+ * Guarantee: no revoked session becomes valid again, even after rows were dropped.
  */
 export class RevokedSessions implements RevocationStore {
   readonly isShared: boolean
   readonly #db: MeshDatabase
   readonly #clock: Clock
   readonly #onUnread: ((error: unknown) => void) | undefined
-  /** The revocations by key, in order of age. */
+  /** The revocations by key, the oldest first. */
   readonly #rows = new Map<string, RevocationRow>()
-  /** Keys of rows that the last write did not save. */
+  /** Keys of the rows whose last write failed. */
   readonly #unwritten = new Set<string>()
   readonly #timers: { retry?: Timer; nextRead?: Timer; nextWrite?: Timer | undefined } = {}
   readonly #stopCleaning: () => void
@@ -60,8 +66,8 @@ export class RevokedSessions implements RevocationStore {
   #isClosed = false
 
   /**
-   * @param onUnread set if other servers share the database. Called once per outage in which their revocations cannot
-   *   be read
+   * @param onUnread given only if other servers share the database. Called if their revocations cannot be read, once
+   *   per outage
    */
   constructor(db: MeshDatabase, clock: Clock, onUnread?: (error: unknown) => void) {
     this.#db = db
@@ -106,7 +112,7 @@ export class RevokedSessions implements RevocationStore {
       this.#isLoaded = true
       if (this.#onUnread) this.#scheduleRead(this.#onUnread)
     })
-    // Callers that wait get this error. No user is signed in until a read succeeds.
+    // Handle the rejection here. Waiting callers get the same error, so no user is signed in until a read succeeds.
     attempt.catch(() => {
       this.#timers.retry = this.#clock.after(RETRY_MS, () => {
         this.#loading = this.#load()
@@ -121,7 +127,7 @@ export class RevokedSessions implements RevocationStore {
     )
     const addedMeanwhile = this.#isLoaded ? [] : [...this.#rows]
     this.#merge((records ?? []).flatMap(rowIn).sort(([, a], [, b]) => a.endedAt - b.endedAt))
-    // Rows that were added before the first read are the newest, so they go to the end.
+    // Rows that were added during the first read are the newest, so move them to the end.
     for (const [key, row] of addedMeanwhile) this.#keep(key, row)
   }
 
@@ -157,14 +163,18 @@ export class RevokedSessions implements RevocationStore {
 
   #keep(key: string, { endedAt, until }: RevocationRow): RevocationRow {
     const stored = this.#rows.get(key)
-    // Delete the row first, so that the map stays in order of age.
+    // Delete the row first, so that the map stays in order of age when the row is set again.
     this.#rows.delete(key)
     const row = { endedAt: Math.max(endedAt, stored?.endedAt ?? 0), until: Math.max(until, stored?.until ?? 0) }
     this.#rows.set(key, row)
     return row
   }
 
-  /** @param most the number of rows at which to stop */
+  /**
+   * Drops expired rows.
+   *
+   * @param most the number of rows at which to stop
+   */
   #dropExpired(most = 0): void {
     if (!this.#isLoaded) return
     for (const [key, { until }] of this.#rows) {

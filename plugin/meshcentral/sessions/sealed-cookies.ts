@@ -22,8 +22,8 @@ const NO_OWNER: CookieOwner = { kind: 'none' }
 
 /**
  * Returns the functions that replace `encodeCookie` and `decodeCookie` in MeshCentral. A cookie that MeshCentral seals
- * for a user opens web sockets for one hour, or for four, without any session. So each cookie for a user of the plugin
- * states the session that it was sealed for, and stops working when that session ends.
+ * (encrypts) for a user opens web sockets for up to four hours, without any session. With these functions, each cookie
+ * for a user of the plugin contains the keys of its session, and stops working when that session ends.
  */
 export function sealedBySession(options: SealedCookiesOptions): Pick<MeshServer, 'encodeCookie' | 'decodeCookie'> {
   const { server, revocations, open, work, domains, now, acceptsIssuer } = options
@@ -36,7 +36,8 @@ export function sealedBySession(options: SealedCookiesOptions): Pick<MeshServer,
       return current.session?.user === user ? ownerOf(current.session) : (current.brought.get(user) ?? NO_OWNER)
     const named = typeof x === 'string' ? open.named(user, x) : undefined
     if (named) return ownerOf(named)
-    // Outside the guard, only web relays seal cookies that lead to a port of a device.
+    // Requests that do not pass the guard have no current work. Among these, only web relays seal cookies for a port of
+    // a device.
     const isTunnel = nodeid !== undefined && tcpport !== undefined
     const relayed = isTunnel ? open.relays.ownerOf(user, (owner) => hasEnded(owner, user)) : undefined
     return relayed ?? { kind: 'unknown', sealedAt: now() }
@@ -62,8 +63,8 @@ export function sealedBySession(options: SealedCookiesOptions): Pick<MeshServer,
       if (cookie === null) return null
       const current = work.get()
       const isGuest = isGuestCookie(cookie)
-      // In other places, MeshCentral treats a guest as the user who shares, with all rights of that user. So guests'
-      // cookies are checked for password accounts too.
+      // MeshCentral would give a guest all rights of the user who shares. So check the cookies of all guests, even if
+      // the user who shares has a password account.
       if (isGuest && !admitsGuest(cookie, current, minutes, now())) return null
       const user = userOf(cookie)
       if (user === undefined || !isOurs(user, domains)) return cookie
@@ -92,13 +93,15 @@ function ownerOf({ signIn }: SeenSession): CookieOwner {
   return { kind: 'session', keys: keysOfOpen(signIn), startedAt, from: { domainKey, issuer } }
 }
 
-/** Returns the id of the user that a sealed cookie names. Guest invitations name none. */
+/** Returns MeshCentral's id of the user that a sealed cookie names. Guest invitations name no user. */
 export function userOf(cookie: MeshCookie): string | undefined {
   const name = cookie.userid ?? cookie.ruserid ?? (cookie.a === 3 ? cookie.u : undefined)
   return typeof name === 'string' ? name : undefined
 }
 
-/** Whether a cookie that arrives outside the guard is one that a page uses to open a web relay. */
+/**
+ * Whether a page uses this cookie to open a web relay. Applies only to cookies in requests that do not pass the guard.
+ */
 function opensRelay(cookie: MeshCookie): boolean {
   return isGuestCookie(cookie) || (typeof cookie.ruserid === 'string' && typeof cookie.x === 'string')
 }

@@ -16,8 +16,8 @@ export interface SessionSecretsOptions {
   /** Called if tokens could not be written, or if the database could not list its records. */
   readonly onFailure: (error: unknown) => void
   /**
-   * Maximum number of records. Default 20,000. One takes 2 to 4 KB in the database, more with hundreds of groups, and a
-   * kilobyte in memory.
+   * Limit of records. Default 20,000. A record takes 2 to 4 KB in the database and 1 KB in memory. With hundreds of
+   * groups, it takes more in the database.
    */
   readonly most?: number
 }
@@ -27,7 +27,7 @@ interface Entry {
   /** Digest of the session's handle. */
   readonly key: string
   readonly until: number
-  /** The session's keys. Revocations use them to select the session. */
+  /** The session's revocation keys. When one of them is revoked, the record is removed. */
   readonly keys: readonly string[]
 }
 
@@ -38,14 +38,14 @@ const TYPE = 'meshcompaniontokens'
 const PREFIX = `${TYPE}/`
 
 /**
- * Stores the sealed tokens of sessions in MeshCentral's database. A record's id contains a digest of its session's
- * handle.
+ * Stores the sealed tokens of sessions in MeshCentral's database. A session's handle is a secret in its cookie. A
+ * record's id contains a digest of the handle.
  *
- * The key of a seal is derived from the server's secret and the handle. The secret alone would not do, because it is in
- * the same database. With a stolen backup, an attacker could open tokens that an IdP accepts.
+ * The encryption key is derived from the server's secret and the handle. The secret alone does not suffice, because it
+ * is in the same database. An attacker with a stolen backup could otherwise decrypt tokens that an IdP accepts.
  *
- * Memory holds an index of the records, oldest first. The index serves to remove records. Reading a session's tokens
- * always asks the database, because another server may have written them.
+ * Memory holds an index of the records, the oldest first, in order to remove them. Tokens are always read from the
+ * database, because another server may have written them.
  */
 export class SessionSecrets {
   readonly #db: MeshDatabase
@@ -71,7 +71,7 @@ export class SessionSecrets {
   /**
    * Stores a session's tokens until `until`. The write runs in the background, so that no login waits for it.
    *
-   * @returns the key, by `keyOfHandle`, of the session that lost its tokens because there were too many
+   * @returns the key (`keyOfHandle`) of a session whose tokens were dropped to stay within the limit, or undefined
    */
   keep(signIn: SignIn, handle: string, until: number): string | undefined {
     const { idToken, tokens } = signIn
@@ -84,7 +84,7 @@ export class SessionSecrets {
   }
 
   /**
-   * Replaces a session's tokens. Does nothing if no tokens of the session are stored. @throws Error if the database
+   * Replaces a session's tokens. Does nothing if no tokens of the session are stored.  @throws Error if the database
    * fails
    */
   async replace(handle: string, tokens: SessionTokens): Promise<void> {
@@ -96,7 +96,11 @@ export class SessionSecrets {
     if (entry) await this.#write(handle, tokens, entry.until, entry.keys)
   }
 
-  /** Reads a session's tokens, or {@link NO_TOKENS} if none are stored. @throws Error if the database fails */
+  /**
+   * Reads a session's tokens. Returns {@link NO_TOKENS} if none are stored.
+   *
+   * @throws Error if the database fails
+   */
   async read(handle: string): Promise<SessionTokens> {
     const key = keyOfHandle(handle)
     const sealed = (await this.#recordOf(key))?.sealed
@@ -108,7 +112,7 @@ export class SessionSecrets {
     this.#drop(keyOfHandle(handle))
   }
 
-  /** Whether tokens of a session with one of the keys are stored. */
+  /** Whether there are tokens of any session that has one of the keys. */
   hasMatching(keys: readonly string[]): boolean {
     return keys.some((key) => this.#matching.has(key))
   }
@@ -142,7 +146,7 @@ export class SessionSecrets {
     this.#entries.clear()
     this.#matching.clear()
     for (const record of [...(records ?? [])].sort((a, b) => Number(a.until) - Number(b.until))) this.#index(record)
-    // These entries are the newest, so they go to the end.
+    // Entries that were added during the load are the newest, so move them to the end.
     for (const entry of addedMeanwhile) this.#put(entry)
   }
 

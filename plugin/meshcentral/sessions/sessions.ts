@@ -25,7 +25,7 @@ export interface MeshSessionsOptions {
   /** Lets one server at a time renew the tokens of a session. Undefined if there is only one server. */
   readonly lease?: Sessions['lease'] | undefined
   readonly clock: Clock
-  /** Called if a session that should have ended did not. */
+  /** Called if closing a session failed, so that it may still be open. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -34,11 +34,11 @@ export interface MeshSessionsOptions {
  * old.
  */
 const SEALED_MS = 5 * 60 * 60_000
-/** How long `destroyedSessions` keeps an ended session, as in MeshCentral itself. */
+/** How long `destroyedSessions` lists an ended session, in milliseconds. MeshCentral itself uses the same time. */
 const DESTROYED_MS = 2 * 60 * 60_000
 const MOST_AGE_MS = 14 * 24 * 60 * 60_000
 
-/** Returns how long a session is valid after its login. Milliseconds. */
+/** Returns how long a session is valid after its login, in milliseconds. */
 export function maxAgeOf({ args }: MeshWeb): number {
   return Math.max(MOST_AGE_MS, Number(args.sessiontime ?? 0) * 60_000)
 }
@@ -48,16 +48,15 @@ type NamedSession = Pick<SeenSession, 'user' | 'x'>
 
 /**
  * Implements {@link Sessions} for MeshCentral. A session is a signed cookie, which MeshCentral's own code reads too.
- * The cookie holds MeshCentral's members and the plugin's record of the login. By this record, the plugin and the IdP
- * can end the session for good. The tokens stay on the server as long as the session lasts. With them, the plugin can
- * ask the IdP about the session, and revoke the tokens.
+ * The cookie contains MeshCentral's members and the plugin's record of the login. The record identifies the session, so
+ * that the plugin and the IdP can end it. The tokens are stored on the server for as long as the session lasts. The
+ * plugin uses them to ask the IdP about the session, and revokes them at the end.
  *
- * A session starts with a login. It ends by a logout, by the IdP, by an administrator, or by another login in the same
- * browser. To end sessions, their keys are revoked, and at the same time their sockets are closed and their tokens
- * removed. Closing and removing do not wait for the database: a slow database would leave sockets open that nothing
- * else closes.
+ * A session starts with a login. A logout, the IdP, an administrator, or another login in the same browser ends it. To
+ * end sessions, the plugin revokes their keys, closes their sockets and removes their tokens. It does so concurrently.
+ * If it waited for a slow database first, sockets of ended sessions would stay open.
  *
- * This class finds only sessions that this process has seen. Revocations end the other sessions too.
+ * This class finds only sessions that sent a request to this process. Revocations end all other sessions too.
  */
 export class MeshSessions implements Sessions {
   readonly lease?: NonNullable<Sessions['lease']>
@@ -90,7 +89,7 @@ export class MeshSessions implements Sessions {
     await this.#closeWhileWriting(Promise.all(writes), previous ? [previous] : [])
     Object.assign(request.session ?? {}, {
       userid: user._id,
-      // Binds the session to the client's address, which MeshCentral compares at each request.
+      // Binds the session to the client's IP address. MeshCentral compares the address at each request.
       ip: request.clientIp,
       x: randomBytes(6).toString('base64'),
       begun: this.#now(),
@@ -105,13 +104,14 @@ export class MeshSessions implements Sessions {
     this.#cookies.acceptIssuers(accepts)
   }
 
-  /** Whether sessions of an issuer are valid. */
+  /** Whether the plugin accepts sessions of an issuer. It does not after the configured issuer changed. */
   acceptsIssuer(session: Parameters<IssuerRule>[0]): boolean {
     return this.#acceptsIssuer(session)
   }
 
   /**
-   * Whether a session is valid, according to memory. False if it ended, and also until the database was read.
+   * Whether this process's memory shows that a session is valid. False if the session ended, and for every session
+   * until the database was read.
    *
    * @param keys the session's keys
    */
@@ -121,7 +121,7 @@ export class MeshSessions implements Sessions {
     return startedAt > endedAt && startedAt + this.#maxAgeMs > this.#now() && this.acceptsIssuer(signIn)
   }
 
-  /** Whether the session of an owner ended. Rejects if the database fails. */
+  /** Whether the session that owns a cookie ended. Rejects if the database fails. */
   async hasEnded({ keys, startedAt, until, from }: SessionOwner): Promise<boolean> {
     if (from !== undefined && !this.acceptsIssuer(from)) return true
     const latestEnd = startedAt + this.#maxAgeMs
@@ -153,8 +153,8 @@ export class MeshSessions implements Sessions {
     const { revocations, open, secrets } = this.#options
     const keys = keysOfFilter(filter)
     const sessions = open.find(keys)
-    // These sessions belonged to several sessions at the IdP, so they have more keys than their login alone. Each is
-    // also ended by its own key.
+    // Some sessions have belonged to several IdP sessions, and have the keys of all of them. The cookie contains only
+    // the current keys, so end these sessions by their own key too.
     const moved = sessions.filter((session) => open.keysOf(session).length > keysOfOpen(session.signIn).length)
     const endedAt = endOfNow(revocations, this.#now())
     const written = Promise.all([
@@ -186,14 +186,14 @@ export class MeshSessions implements Sessions {
     for (const session of this.#options.open.inUse(domainKey, forMs)) yield this.#openSession(session)
   }
 
-  /** Ends the given session, in whichever browser it is open, and closes its open pages. */
+  /** Ends one session, in whichever browser it is open, and closes its open pages. */
   endOne(session: SeenSession): Promise<void> {
     const { handle, startedAt } = session.signIn
     return this.#endByKeys([keyOfHandle(handle)], startedAt + this.#maxAgeMs, [session])
   }
 
   /**
-   * Ends the sessions and sockets that MeshCentral itself began for a user, on this server and on others of the same
+   * Ends the sessions and sockets that MeshCentral itself began for a user. This applies on all servers that share the
    * database.
    */
   async endDirectLogins(user: string): Promise<void> {
@@ -205,7 +205,7 @@ export class MeshSessions implements Sessions {
     await this.#closeWhileWriting(written, [], open.findRelayed(keys))
   }
 
-  /** Closes the pages of sessions that another server of the same database revoked, and removes their tokens. */
+  /** Closes the pages of sessions that another server revoked in the shared database, and removes their tokens. */
   async closeRevoked(times: RevocationTimes): Promise<void> {
     const { open } = this.#options
     const sessions = open.find(times)
@@ -215,10 +215,11 @@ export class MeshSessions implements Sessions {
 
   /**
    * Cleans up after ended sessions: MeshCentral's own list marks them as destroyed, their sockets are closed, and their
-   * tokens are deleted. Sealed cookies of a session carry its keys, so they end with it. Cookies of an unknown session
-   * end with the user's last session. All sessions are handled in one call, because an IdP may end thousands.
+   * tokens are deleted. Sealed cookies of a session contain its keys, so they stop working with it. Cookies of an
+   * unidentified session stop working when the user's last session ends. One call handles all sessions, because an IdP
+   * may end thousands.
    *
-   * @param relayed sessions known only by their name
+   * @param relayed sessions of which only the user and `x` are known
    * @returns the writes in progress
    */
   #close(sessions: readonly SeenSession[], relayed: readonly NamedSession[]): readonly Promise<void>[] {
@@ -236,10 +237,7 @@ export class MeshSessions implements Sessions {
     return written
   }
 
-  /**
-   * Closes sessions while their revocation is being written. Settles when the revocation and all other writes have
-   * settled.
-   */
+  /** Closes sessions while their revocation is being written. Settles when all writes have settled. */
   async #closeWhileWriting(
     written: Promise<unknown>,
     sessions: readonly SeenSession[],
@@ -269,8 +267,9 @@ export class MeshSessions implements Sessions {
   }
 
   /**
-   * Continues a session with another session at the IdP. If several tabs signed in at the same time, the IdP may have a
-   * session for each, and the browser keeps the last one. The end of either session at the IdP ends this session.
+   * Attaches a session to another session at the IdP. If several tabs signed in at the same time, the IdP may have a
+   * session for each tab, of which the browser keeps the last. The end of any of these IdP sessions then ends this
+   * session.
    */
   #continueWith(request: MeshRequest, session: SeenSession, { sid, idToken, tokens }: SignIn): void {
     const { open } = this.#options
@@ -285,8 +284,8 @@ export class MeshSessions implements Sessions {
   #keepTokens(signIn: SignIn, { handle, startedAt }: CookieSignIn): void {
     const { open, secrets, onFailure } = this.#options
     const dropped = secrets.keep(signIn, handle, startedAt + this.#maxAgeMs)
-    // End the session that lost its tokens. Without tokens, the IdP cannot be asked about it, so it could outlive the
-    // session at the IdP.
+    // End the session whose tokens were dropped. Without tokens, the plugin cannot ask the IdP about it, so it could
+    // outlive the session at the IdP.
     if (dropped) this.#endByKeys([dropped], this.#now() + this.#maxAgeMs, open.find([dropped])).catch(onFailure)
   }
 
@@ -306,11 +305,11 @@ export class MeshSessions implements Sessions {
 }
 
 /**
- * Returns the session of a request if another tab of the same user started it while this login was in progress. The
- * session then serves both tabs. Ending the session would sign out a page that is just loading. The answer to that page
- * could overwrite the cookie of a new session.
+ * Returns the session of a request if another tab of the same user started it while this login was in progress. Both
+ * tabs then use that session. A new session would sign out the other tab while its page is loading, and the answer to
+ * that page could overwrite the new session's cookie.
  *
- * The comparison uses the time of the login's request, not that of the authentication. If every tab asks for the
+ * The comparison uses the time when the login began, not the time of the authentication. If every tab asks for the
  * password, the user authenticates in the last tab long after the first tab's session started.
  */
 function startedByOtherTab(req: MeshRequest, signIn: SignIn, requestedAt: number): SeenSession | undefined {
@@ -321,7 +320,10 @@ function startedByOtherTab(req: MeshRequest, signIn: SignIn, requestedAt: number
   return isSameUser && issuer === signIn.issuer && subject === signIn.subject ? session : undefined
 }
 
-/** Returns the request's session, if a login of the plugin began it and MeshCentral's members name the same user. */
+/**
+ * Returns the request's session if a login of the plugin began it, and MeshCentral's own members of the session name
+ * the same user.
+ */
 export function ownSession(req: MeshRequest): SeenSession | undefined {
   const signIn = cookieSignIn(req)
   if (!signIn) return undefined

@@ -2,17 +2,17 @@ import type { Clock, Timer } from '../../clock.ts'
 
 const EVERY_MS = 60 * 60_000
 /**
- * How long the clock must have run without a step. This is longer than a machine usually runs with a wrong clock after
- * it starts, and shorter than the time between two nightly restarts.
+ * How long the clock must have run without a step, in milliseconds. After a start, a wrong clock is usually corrected
+ * sooner. The time is shorter than a day, so that servers with a nightly restart clean up too.
  */
 const STEADY_MS = 12 * 60 * 60_000
-/** The change of the clock in an hour that counts as a step. A clock that runs slightly fast or slow drifts less. */
+/** Limit of the clock's drift in an hour. A greater change is a step: the clock was set. */
 const STEP_MS = 60_000
 
 /**
- * Calls `cleanUp` once an hour while the wall clock can be trusted: it must have run without a step for half a day. A
- * machine that starts with its clock a month ahead would delete all revocations, and revoked sessions would become
- * valid once the clock is corrected.
+ * Calls `cleanUp` once an hour while the wall clock can be trusted: it must have run without a step for half a day.
+ * Otherwise a machine that starts with its clock a month ahead would delete all revocations. Revoked sessions would
+ * become valid once the clock is corrected.
  *
  * @returns a function that stops the clean-up
  */

@@ -1,20 +1,20 @@
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 type Signal = (typeof SIGNALS)[number]
 
-/** The part of Node's `process` that is used. */
+/** The members of Node's `process` that this file uses. */
 export type SignalledProcess = Pick<
   NodeJS.Process,
   'on' | 'removeListener' | 'rawListeners' | 'listenerCount' | 'emit' | 'kill' | 'pid'
 >
 
 /**
- * Lets a process finish its work before a stop signal ends it. MeshCentral alone ends at once: SIGTERM has its default
- * action, and a listener exits on SIGINT.
+ * Lets a process finish its work before a stop signal ends it. MeshCentral alone ends at once: it has no listener for
+ * SIGTERM, and its listener for SIGINT exits.
  *
  * From this call on, the existing listeners of both signals are suspended. The first signal calls `finish`. Once that
  * settles, or at a second signal, the listeners are restored and receive the signal.
  *
- * @param finish must settle within the time that service managers wait
+ * @param finish finishes the work. Must settle before service managers kill the process
  * @returns a function that restores the listeners
  */
 export function finishBeforeStop(finish: () => Promise<unknown>, target: SignalledProcess = process): () => void {
@@ -41,7 +41,11 @@ export function finishBeforeStop(finish: () => Promise<unknown>, target: Signall
   return restore
 }
 
-/** Replaces a signal's listeners with one. @returns a function that restores the listeners */
+/**
+ * Replaces all listeners of a signal with `onSignal`.
+ *
+ * @returns a function that restores the listeners
+ */
 function hold(signal: Signal, onSignal: (signal: Signal) => void, target: SignalledProcess): () => void {
   const suspended = target.rawListeners(signal) as NodeJS.SignalsListener[]
   for (const listener of suspended) target.removeListener(signal, listener)

@@ -16,25 +16,25 @@ export interface TokenLoginsOptions {
   /** Ids of the domains that sign in through the plugin. */
   readonly domains: ReadonlySet<string>
   readonly clock: Clock
-  /** Called with the user if a token with the right secret was refused. */
+  /** Called with the user if a login token was refused although its secret was right. */
   readonly onRefused: (user: string, reason: Refusal) => void
   /** Called if the database did not answer whether a token works. */
   readonly onFailure: (error: unknown) => void
 }
 
 /**
- * Why a token was refused. `unattributed`: its request is unknown, so the plugin could not end what the token would
- * open.
+ * Why a token was refused. `unattributed` means that its request is unknown. The plugin could not end a session or
+ * socket that the token opens.
  */
 type Refusal = Extract<TokenVerdict, { readonly works: false }>['reason'] | 'unattributed'
 
 /**
- * Lets login tokens of the plugin's users work only while the IdP and the group rules admit the user. Everything in
- * MeshCentral that accepts a token calls its `authenticate`: forms, `?user=&pass=`, `x-meshauth` and commands over
- * sockets. A test derives the list from MeshCentral's sources.
+ * Lets login tokens of the plugin's users work only while the IdP and the group rules admit the user. All code of
+ * MeshCentral that accepts a token calls `authenticate`: forms, `?user=&pass=`, `x-meshauth` and commands over sockets.
+ * A test compares this list with MeshCentral's sources.
  *
- * A token opens sessions, sealed cookies and the socket that brought it. All of these carry the user's key of direct
- * logins, so that they can be ended together.
+ * A token opens sessions, sealed cookies and the socket that brought it. All of these have the same revocation key
+ * (`keyOfDirectLogins`), so that the plugin can end them together.
  */
 export function watchTokenLogins(options: TokenLoginsOptions): void {
   const { web, tokens, work, open, domains, clock, onRefused, onFailure } = options
@@ -46,7 +46,11 @@ export function watchTokenLogins(options: TokenLoginsOptions): void {
     if (current.socket) open.noteSealed(owner, user, current.socket)
   }
 
-  /** @returns undefined if the token works */
+  /**
+   * Decides whether to refuse a token.
+   *
+   * @returns the reason, or undefined if the token works
+   */
   async function refusal(user: string, startedAt: number): Promise<Refusal | undefined> {
     const current = work.get()
     if (!current) return 'unattributed'
@@ -64,8 +68,8 @@ export function watchTokenLogins(options: TokenLoginsOptions): void {
         done(...answer)
         return
       }
-      // Call `done` in a separate turn of the event loop, so that an error that MeshCentral throws there is not caught
-      // here.
+      // Call `done` in a separate turn of the event loop. Otherwise this promise would catch errors that MeshCentral
+      // throws in `done`.
       const proceed = (...values: Parameters<typeof done>) => process.nextTick(() => done(...values))
       refusal(user, startedAt).then(
         (reason) => {
@@ -85,7 +89,10 @@ export function watchTokenLogins(options: TokenLoginsOptions): void {
   })
 }
 
-/** Refuses all login tokens of some users. MeshCentral's own `authenticate` does not ask the IdP. */
+/**
+ * Refuses all login tokens of the users that `isRefused` selects, because MeshCentral's own `authenticate` does not ask
+ * the IdP.
+ */
 export function refuseTokenLogins(
   web: Partial<Pick<MeshWeb, 'authenticate'>>,
   isRefused: (user: unknown) => boolean,
@@ -103,9 +110,9 @@ export function refuseTokenLogins(
   )
 }
 
-/** One line per user and reason is logged in this time, because tools retry every few seconds. */
+/** Least time between two log lines about the same user and reason, in milliseconds. Tools retry every few seconds. */
 const LOGGED_MS = 60 * 60_000
-/** Limit of remembered lines; the oldest is dropped first. */
+/** Limit of remembered log lines. Beyond it, the oldest is dropped. */
 const MOST_LOGGED = 1_000
 const WHY: Readonly<Record<Refusal, string>> = {
   suspended: "group rules refused the user's last login. It works again after the user's next successful login.",

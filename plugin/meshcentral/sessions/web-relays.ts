@@ -1,6 +1,8 @@
 import type { CookieOwner, SessionOwner } from './cookie-owner.ts'
 
-/** A session that opened a web relay with its cookie. This process may not have seen the session otherwise. */
+/**
+ * A session that opened a web relay with its cookie. This process may have received no other request of the session.
+ */
 export interface RelayedSession {
   /** MeshCentral's id of the user. */
   readonly user: string
@@ -11,21 +13,24 @@ export interface RelayedSession {
 
 /** The web relays of one user. */
 interface UserRelays {
-  /** Owners by their session's `x`, in the order in which they last opened a relay. */
+  /**
+   * The owners of the sessions that opened relays, by the session's `x`. The one that opened a relay last comes last.
+   */
   readonly sessions: Map<string, SessionOwner>
-  /** Whether a guest or a login token opened a relay too. */
+  /** Whether a guest, a login token or an unidentified session opened a relay too. */
   hasOthers: boolean
 }
 
-/** Limit of remembered users. One session takes about a kilobyte. */
+/** Limit of remembered users. A session takes about a kilobyte. */
 const MOST_USERS = 1_000
-/** Limit of sessions per user. All of their keys go into the address of a tunnel, at 125 bytes each. */
+/** Limit of sessions per user. The address of a tunnel contains the keys of all these sessions, at 125 bytes each. */
 const MOST_SESSIONS = 20
 
 /**
- * Remembers which sessions opened web relays. MeshCentral serves relays on a separate port or host name, which the
- * guard does not cover. A page opens a relay with a cookie. MeshCentral then seals cookies for the relay's tunnels.
- * These cookies name the user but not the session. This class tells which session such a cookie belongs to.
+ * Remembers which sessions opened web relays. A web relay shows a device's web pages in the user's browser. MeshCentral
+ * serves relays on a separate port or host name, which the guard does not cover. A page opens a relay with a cookie.
+ * MeshCentral then seals cookies for the relay's tunnels. These cookies name the user but not the session. This class
+ * finds the session of such a cookie.
  */
 export class WebRelays {
   readonly #mostUsers: number
@@ -58,21 +63,21 @@ export class WebRelays {
   }
 
   /**
-   * Returns the owner of a tunnel cookie that MeshCentral seals for a user. If several sessions may own it, the cookie
-   * ends with the first of them. Undefined if no session is known.
+   * Returns the owner for a tunnel cookie that MeshCentral seals for a user. If several sessions may own the cookie, it
+   * stops working when the first of them ends. Returns undefined if no session is known.
    */
   ownerOf(user: string, hasEnded: (owner: CookieOwner) => boolean): CookieOwner | undefined {
     const relays = this.#users.get(user)
     if (!relays) return undefined
     const all = [...relays.sessions.values()]
     const open = all.filter((owner) => !hasEnded(owner))
-    // If all sessions ended, the cookie gets an owner that ended. So a request that still waits in their relay gets no
+    // If all sessions ended, give the cookie an owner that ended, so that a request that still waits in a relay gets no
     // working tunnel.
     const candidates = open.length > 0 || relays.hasOthers ? open : all
     return candidates.length === 0 ? undefined : commonOwner(candidates)
   }
 
-  /** Returns the sessions with an owner that passes the test. */
+  /** Returns the sessions whose owner matches. */
   sessionsWhere(matches: (owner: SessionOwner) => boolean): readonly RelayedSession[] {
     return [...this.#users].flatMap(([user, { sessions }]) =>
       [...sessions].flatMap(([x, owner]) => (matches(owner) ? [{ user, x, owner }] : [])),
@@ -81,8 +86,8 @@ export class WebRelays {
 }
 
 /**
- * Returns an owner that ends with the first of several open sessions. Its start is that of the youngest session. That
- * is safe: all sessions are open, so no revocation before that moment applies to any of them.
+ * Combines the owners of several open sessions into one that ends with the first of them. Its start is that of the
+ * youngest session. This is safe, because all sessions are open now: no earlier revocation applies to any of them.
  */
 function commonOwner(owners: readonly SessionOwner[]): SessionOwner {
   const limits = owners.flatMap(({ until }) => until ?? [])

@@ -4,12 +4,12 @@ import type { DomainReading } from '../../config/read.ts'
 import { printableText } from '../../log.ts'
 import type { MeshServer } from '../server.ts'
 
-/** Limit of warnings. MeshCentral sends all warnings to each page that a site admin opens. */
+/** Limit of warnings. MeshCentral sends every warning to each page that a site admin opens. */
 const MOST_WARNINGS = 20
 
 /**
- * Shows problems of the configuration among MeshCentral's own warnings, where site admins look. The authentication log
- * has them too, but by default MeshCentral writes no such log.
+ * Shows problems of the configuration to site admins, as warnings of MeshCentral. The authentication log contains them
+ * too, but MeshCentral writes that log only if it is configured.
  */
 export function warnOfConfiguration(
   server: Pick<MeshServer, 'addServerWarning'>,
@@ -50,8 +50,8 @@ function sentence({ path, reason, remedy }: Problem): string {
 }
 
 /**
- * Adds a text to MeshCentral's warnings. MeshCentral writes warnings into its page as markup, so markup is escaped.
- * Quotation marks stay, because the console shows warnings too.
+ * Adds a text to MeshCentral's warnings. Escapes markup, because MeshCentral writes warnings into its page as markup.
+ * Does not escape quotation marks, because the console shows warnings too.
  */
 export function warnSiteAdmins(server: Pick<MeshServer, 'addServerWarning'>, text: string): void {
   const escaped = printableText(text).replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)

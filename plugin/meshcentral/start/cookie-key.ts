@@ -10,14 +10,17 @@ const LEAST_DIGITS = 160
 export interface CookieKey {
   /** Returns the key, or undefined while it is unknown. */
   get(): Buffer | undefined
-  /** Whether the database answered in an unknown form. Then no key is written, since one may exist. */
+  /**
+   * Whether the database answered in an unknown form. No key is written then, because the database may already contain
+   * one.
+   */
   hasUnknownForm(): boolean
 }
 
 /**
- * Reads MeshCentral's key for sealed cookies as soon as the plugin is loaded. MeshCentral reads it at the same time as
- * its users, and sets up its routes once it has the users. With a database on the network, the users sometimes arrived
- * before the key. If there is no key yet, one is created as MeshCentral creates it.
+ * Reads MeshCentral's key for sealed cookies as soon as the plugin is loaded. MeshCentral itself reads the key at the
+ * same time as its users, and sets up its routes once it has the users. With a database on the network, the users
+ * sometimes arrived before the key. If the database contains no key yet, creates one as MeshCentral does.
  */
 export function earlyCookieKey(
   server: Pick<MeshServer, 'db' | 'loginCookieEncryptionKey'> & Partial<Pick<MeshServer, 'generateCookieKey'>>,

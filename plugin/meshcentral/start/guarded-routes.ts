@@ -28,8 +28,8 @@ export interface GuardParts {
 }
 
 /**
- * Installs the guard in front of all routes, on the separate port for agents too. Tunnels arrive at that port with a
- * cookie, and the plugin closes their sockets when the session that the cookie was sealed for ends.
+ * Installs the guard before all routes, also on the separate port for agents. Tunnels arrive at that port with a sealed
+ * cookie. The plugin must close their sockets when the session of that cookie ends.
  */
 export function installGuard(parts: GuardParts): { readonly sealed: Sealing; readonly visits: EndedVisits } {
   const { server, web, sealing, revocations, open, domains, host, clock, report } = parts
@@ -85,12 +85,15 @@ export interface RouteParts {
   /** Names of the presets. */
   readonly presets: readonly string[]
   readonly visits: EndedVisits
-  /** How often to ask the IdPs about sessions in use, in milliseconds. 0: never. */
+  /** Time between two checks of a session in use at its IdP, in milliseconds. 0 means no checks. */
   readonly sessionCheckMs: number
   readonly report: (error: unknown) => void
 }
 
-/** Mounts the plugin's routes, and the handlers in front of them and of MeshCentral's login page. */
+/**
+ * Mounts the plugin's routes. Before them and before MeshCentral's login page, mounts the handlers that prepare their
+ * requests.
+ */
 export function mountRoutes(parts: RouteParts): Oidc {
   const { server, web, host, options, readings, presets, visits, sessionCheckMs, report } = parts
   const paths = new Map(

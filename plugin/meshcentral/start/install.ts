@@ -50,7 +50,7 @@ export interface Installation {
 export interface Installed {
   readonly page: AdminPage
   /**
-   * Tests with the first request whether MeshCentral opens cookies with the plugin's function. Calls `onOther` if not.
+   * Tests at the first request whether MeshCentral opens cookies with the plugin's function. If not, calls `onOther`.
    */
   check(onOther: () => void): void
   close(): void
@@ -62,7 +62,7 @@ type Certificates = NonNullable<MeshServer['certificates']>
  * Installs single sign-on: the guard, the routes, the buttons and the administrator's page. Then lifts the lockdown for
  * the plugin's domains.
  *
- * @returns undefined if something prevents it; the reason is logged
+ * @returns undefined if single sign-on cannot work in this server. The reason is logged
  */
 export function install(installation: Installation): Installed | undefined {
   const { server, web, takenDomains, cookieKey, lockdown, clock } = installation
@@ -101,8 +101,8 @@ export function install(installation: Installation): Installed | undefined {
   keepSocketsOpen(web)
   const domains: ReadonlySet<string> = new Set(takenDomains.keys())
   const sealing = lockdown.sealing as Sealing
-  // The order matters: the guard removes ended sessions before any route sees them, and the plugin's routes precede
-  // MeshCentral's.
+  // The order matters: the guard must remove ended sessions before any route sees them, and the plugin's routes must
+  // come before MeshCentral's.
   const { sealed, visits } = installGuard({ server, web, sealing, revocations, open, domains, host, clock, report })
   const { sessionCheckMs } = settings
   const presets = PRESET_NAMES
@@ -123,7 +123,7 @@ export function install(installation: Installation): Installed | undefined {
   }
 }
 
-/** Logs what administrators should know about the server, and returns it for the status page. */
+/** Logs notes about the server for administrators, and returns them for the status page. */
 function startNotes(server: MeshServer): readonly string[] {
   const version = String(server.currentVer)
   const untested = TESTED_VERSIONS.includes(version)
@@ -151,7 +151,7 @@ function mountOptions(
 ): MountOptions {
   return {
     config: pluginConfig(takenDomains, {
-      // Remove the start of a wildcard certificate's name.
+      // Remove `*.` from the name in a wildcard certificate.
       hostName: CommonName.replace(/^\*\./, ''),
       port: web.args.aliasport ?? web.args.port,
     }),
@@ -164,7 +164,7 @@ function mountOptions(
   }
 }
 
-/** Reports problems of the configuration to site admins, and the consequences of `custom.password_login`. */
+/** Reports problems of the configuration to site admins, and warns if `custom.password_login` locks them out. */
 function reportFindings(installation: Installation, readings: readonly DomainReading[]): void {
   const { server, reading, passwordAccounts } = installation
   warnOfConfiguration(server, reading, readings)
@@ -255,9 +255,9 @@ function liveChecks(
   return createLiveChecks(new Map(askers), clock.now, report)
 }
 
-/** Finds out whether MeshCentral opens cookies with the plugin's `decodeCookie`, by a cookie without a user. */
+/** Finds out whether MeshCentral opens cookies with the plugin's `decodeCookie`. Sends a test cookie without a user. */
 class CookieProbe {
-  /** The sealing functions, which notice when the probe's cookie is opened. */
+  /** The plugin's sealing functions, wrapped so that they notice when the test cookie is opened. */
   readonly sealing: Sealing
   readonly #cookie: string
   #isOpened = false
@@ -273,7 +273,7 @@ class CookieProbe {
     }
   }
 
-  /** Runs with the server's first request. Calls `onOther` if MeshCentral does not use the plugin's function. */
+  /** Runs the test at the server's first request. Calls `onOther` if MeshCentral does not use the plugin's function. */
   run({ web, takenDomains, clock }: Installation, host: string, onOther: () => void): void {
     beforeFirstRequest(web.app, () => {
       const [first] = takenDomains.values()

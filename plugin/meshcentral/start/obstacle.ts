@@ -11,7 +11,8 @@ export function basesOf({ config }: MeshServer): readonly string[] {
 }
 
 /**
- * Returns what prevents single sign-on, as the end of a sentence about the plugin. Undefined if nothing does.
+ * Returns the reason why single sign-on cannot work in this server, as the end of a sentence about the plugin. Returns
+ * undefined if it can.
  *
  * @param sealing MeshCentral's own sealing functions
  */

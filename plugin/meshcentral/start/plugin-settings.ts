@@ -4,16 +4,16 @@ import { PRESETS, type PresetUrls } from '../../presets/all.ts'
 import type { MeshServer } from '../server.ts'
 
 /**
- * Limits and default of the check interval, in minutes. A shorter interval would flood the IdP, and a longer one would
- * hardly check at all.
+ * Least, default and greatest value of the check interval, in minutes. A shorter interval would flood the IdP. A longer
+ * one would hardly check at all.
  */
 const [LEAST, DEFAULT, MOST] = [0.01, 5, 1_440]
 
 /** The settings in `settings.plugins.meshcompanion`. */
 export interface PluginSettings {
-  /** `sessionCheckMinutes` in milliseconds. 0: never. */
+  /** `sessionCheckMinutes`, converted to milliseconds. 0 means no checks. */
   readonly sessionCheckMs: number
-  /** `loginTokenDays`. Null: login tokens work without a time limit. */
+  /** `loginTokenDays`. Null if login tokens work without a time limit. */
   readonly loginTokenDays: number | null
   /** `presets`: vendors' base URLs, for sovereign clouds. */
   readonly presets: PresetUrls
@@ -41,8 +41,8 @@ export function readPluginSettings({ config }: Pick<MeshServer, 'config'>): Plug
 }
 
 /**
- * Reads how often to ask the IdPs about sessions in use. For an unusable value, the default applies and a problem is
- * returned, so that ended sessions do not stay open.
+ * Reads how often to ask the IdPs about sessions in use. For an unusable value, returns a problem and the default, so
+ * that ended sessions do not stay open.
  *
  * @param name the member's name in `settings.plugins.meshcompanion`; its old name is `introspectMinutes`
  * @returns minutes; 0 means never
@@ -58,15 +58,15 @@ export function readCheckMinutes(
 }
 
 /**
- * The allowed range of `loginTokenDays`. An invalid value is replaced by the minimum: the administrator wanted login
- * tokens to expire, so having no limit would be wrong.
+ * The allowed range of `loginTokenDays`. The minimum replaces an invalid value. The administrator wanted login tokens
+ * to expire, so having no limit would be wrong.
  */
 const [LEAST_DAYS, MOST_DAYS] = [0.01, 3_650]
 
 /**
  * Reads how long login tokens work after the account's last login or renewal at the IdP.
  *
- * @returns days; null: no limit
+ * @returns days, or null if there is no limit
  */
 export function readLoginTokenDays(value: unknown): { readonly days: number | null; readonly problem?: string } {
   if (value === undefined || value === null) return { days: null }

@@ -15,8 +15,8 @@ export function logOf(server: Pick<MeshServer, 'authLog'>): Log {
 }
 
 /**
- * Reports that single sign-on is off, to the log and to site admins. MeshCentral writes an authentication log only if
- * one is configured.
+ * Reports that single sign-on is off. Writes to the log and warns site admins, because MeshCentral writes the
+ * authentication log only if one is configured.
  *
  * @param reason the end of a sentence about the plugin
  */
