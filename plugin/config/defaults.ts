@@ -15,7 +15,7 @@ import type {
 } from './settings.ts'
 
 /**
- * The settings that all domains with the same `oidc` object share. The Client object has no addresses yet, because
+ * The settings that all domains with the same `oidc` object share. The Client object lacks default addresses, because
  * these differ from domain to domain.
  */
 export interface SharedSettings
@@ -110,7 +110,7 @@ function customSettings(
   preset: PresetRules | null,
   groups: GroupSettings | null,
 ): CustomSettings {
-  // Add the group scope only without a preset. A preset adds its own, because it may read groups without a scope.
+  // Add the group scope only if there is no preset. A preset adds the scope itself if it needs one.
   const groupScopes = groups?.scope && preset === null ? [groups.scope] : []
   return {
     scope: scopes(custom.scope ?? 'openid profile email', groupScopes),
@@ -140,8 +140,8 @@ function groupSettings(groups: GroupsConfig, preset: PresetRules | null): GroupS
     recursive: groups.recursive ?? false,
     required: groups.required === undefined ? null : names(groups.required),
     siteadmin: groups.siteadmin === undefined ? null : names(groups.siteadmin),
-    // The specification names both values as the default. True is safer, because a user who left the admin group does
-    // not remain an administrator unnoticed.
+    // The specification contradicts itself about the default. True is safer, because a user who left the admin group
+    // does not remain an administrator unnoticed.
     revokeAdmin: groups.revokeAdmin ?? true,
     rights: groups.rights ? Object.entries(groups.rights).map(([group, rights]) => ({ group, rights })) : null,
     sync: typeof sync === 'object' ? names(sync.filter) : sync && 'all',

@@ -14,7 +14,7 @@ export interface OidcConfig {
   readonly newAccounts?: boolean
 }
 
-/** The `issuer` member in its object form. Each `…_supported` member is a list in one string. */
+/** The `issuer` member in its object form. Each `…_supported` member is a string that contains a list. */
 export type IssuerConfig = { readonly issuer?: string } & {
   readonly [Name in keyof ManualMetadata]: ManualMetadata[Name] extends readonly string[] | undefined
     ? string

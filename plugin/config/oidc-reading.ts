@@ -22,16 +22,16 @@ import { checkScopes } from './rules/scope.ts'
 import { checkAlgorithms } from './rules/supported/algorithms.ts'
 import { checkResponseMode, checkResponseTypes } from './rules/supported/response-types.ts'
 
-/** The result of reading an `oidc` object, without anything that depends on its domain. */
+/** The result of reading an `oidc` object, without the parts that depend on the domain. */
 export interface OidcReading {
   /** The object with canonical names and without unknown members. */
   readonly oidc: JsonObject
   readonly findings: readonly Finding[]
-  /** Problems to report for a domain without keys and certificate, because the `oidc` object needs them. */
+  /** Problems of a domain that has neither keys nor a certificate, if the `oidc` object needs them. */
   readonly withoutKeys: readonly Finding[]
-  /** Maps the new path of each moved value to its old place in the file. */
+  /** Maps the new path of each value that was moved from a deprecated key to its old path in the file. */
   readonly origins: ReadonlyMap<string, Steps>
-  /** Null if and only if the findings contain a problem. */
+  /** The settings. Null if and only if the findings contain a problem. */
   readonly usable: SharedSettings | null
 }
 
@@ -52,9 +52,9 @@ export interface OidcRules {
 }
 
 /**
- * Returns a reader for all `oidc` objects of one configuration. It reads and checks equal objects only once, because
- * most of 1,000 domains use the same IdP. The cache exists for the benchmark row `start.domains`: 295 ms of CPU time
- * instead of 500 ms.
+ * Returns a reader for all `oidc` objects of one configuration. It reads and checks equal objects only once, because on
+ * a server with 1,000 domains most use the same IdP. The cache exists for the benchmark row `start.domains`: 295 ms of
+ * CPU time instead of 500 ms.
  */
 export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcReader {
   const readings = new Map<string, OidcReading>()
@@ -69,8 +69,8 @@ export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcRead
 }
 
 /**
- * Returns a cache key that is the same for equal `oidc` objects. JSON would not distinguish NaN from null. Returns
- * undefined if the object cannot be serialized, for example because it contains functions.
+ * Returns a cache key that is the same for equal `oidc` objects. Does not use JSON, because JSON would not distinguish
+ * NaN from null. Returns undefined if the object cannot be serialized, for example because it contains functions.
  */
 function bytesOf(raw: unknown): string | undefined {
   try {

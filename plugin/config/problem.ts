@@ -5,7 +5,7 @@ export interface Problem {
    * configuration.
    */
   readonly path: string
-  /** The fault, such as `must be a text`. The path and the reason together form a sentence. */
+  /** The fault, such as `must be a text`. It continues a sentence that begins with the path. */
   readonly reason: string
   /** Advice, in complete sentences. */
   readonly remedy: string
@@ -15,7 +15,7 @@ export const WARNING_CODES = [
   'deprecated_key', // the key has moved; the remedy names its new place
   'deprecated_value',
   'unknown_key',
-  'issuer_ignored', // the configured issuer has no effect, because the preset supplies one
+  'issuer_ignored', // the configured issuer has no effect, because the preset supplies an issuer
   'issuer_kept', // the issuer is used although other members imply a preset
   'unknown_algorithm',
   'certificate_expired',
@@ -36,7 +36,7 @@ export const WARNING_CODES = [
 ] as const
 export type WarningCode = (typeof WARNING_CODES)[number]
 
-/** A probable mistake that does not prevent logins. Its members follow the same rules as those of a problem. */
+/** A probable mistake that does not prevent logins. */
 export interface Warning extends Problem {
   readonly code: WarningCode
 }

@@ -22,7 +22,7 @@ export interface ConfigReadOptions
   extends Omit<HostAddresses, 'ignoresTextPorts'>,
     CredentialOptions,
     SecretFileOptions {
-  /** Base URLs that replace those of the vendors, for sovereign clouds and tests. */
+  /** Base URLs that replace those of the vendors. For sovereign clouds and tests. */
   readonly presets?: UrlOverrides
   /**
    * How to report unknown members of the issuer, client and custom objects. Default `error`. Unknown members of the
@@ -30,8 +30,8 @@ export interface ConfigReadOptions
    */
   readonly unknownKeys?: 'error' | 'warn'
   /**
-   * Whether a preset's own members in the custom object select that preset. If they do, a configured issuer replaces
-   * the preset's issuer, as in MeshCentral's built-in strategy. Default false.
+   * Whether members of the custom object that belong to a preset select that preset. If they do, a configured issuer
+   * replaces the preset's issuer. Both is as in MeshCentral's built-in strategy. Default false.
    */
   readonly inferPresets?: boolean
   /** Whether groups can give rights to accounts on this host. Default false: `groups.rights` causes a warning. */
@@ -48,7 +48,7 @@ export interface DomainReading {
   readonly key: string
   /** The domain's `title`, or null if it has none. */
   readonly title: string | null
-  /** Null if and only if there are problems. */
+  /** The domain's settings. Null if and only if there are problems. */
   readonly settings: DomainSettings | null
   readonly problems: readonly Problem[]
   readonly warnings: readonly Warning[]
@@ -111,7 +111,7 @@ function readDomain(
   const keysNeeded = files.credentials === NO_CREDENTIALS ? withoutKeys : checkKeysNeeded(oidc, files.credentials)
   const findings = [
     ...common,
-    // Report missing keys only if the files have no mistakes, because correcting a file may supply the keys.
+    // Report missing keys only if the key files have no mistakes. A corrected file may supply the missing keys.
     ...(files.findings.every(({ warning }) => warning) ? keysNeeded : []),
     ...(address ? checkRedirectAddress(oidc, address) : []),
   ]
@@ -142,8 +142,8 @@ function checkDomainsNewAccounts({ key, domain }: FoundDomain): readonly Finding
 }
 
 /**
- * Reports two domains with the same address. The plugin selects the domain by host name and path, so it could not
- * distinguish the two.
+ * Reports two domains with the same address. The plugin selects a request's domain by host name and path, so it could
+ * not distinguish them.
  */
 function claimAddress({ key }: FoundDomain, address: DomainAddress, claimed: Map<string, string>): readonly Problem[] {
   const place = `${address.hostName} ${address.basePath}`
@@ -156,7 +156,7 @@ function claimAddress({ key }: FoundDomain, address: DomainAddress, claimed: Map
   return [{ path: jsonPath(['domains', key, 'dns']), reason, remedy: 'Give each domain a host name of its own.' }]
 }
 
-/** Returns the path of a value as written in the file. For a moved value, that is the path of its deprecated key. */
+/** Returns the path of a value as the file has it. For a moved value, that is the path of its deprecated key. */
 function asWritten(steps: Steps, origins: ReadonlyMap<string, Steps>): Steps {
   for (let length = steps.length; length > 0; length--) {
     const origin = origins.get(jsonPath(steps.slice(0, length)))

@@ -1,8 +1,8 @@
 import type { ALIASED_ENDPOINTS, ISSUER_ENDPOINTS, ISSUER_FLAGS, ISSUER_LISTS } from './rules/issuer-members.ts'
 
 /**
- * The complete configuration of one domain's strategy, checked and frozen. It has current keys in canonical letter
- * case, and all defaults. A member with a default in the specification is never optional.
+ * The complete configuration of one domain's strategy, checked and frozen. Deprecated keys have been moved, and
+ * defaults added. A member with a default in the specification is never optional.
  */
 export interface DomainSettings {
   /** The domain's key under `domains` in the configuration. The key of the default domain is empty. */
@@ -25,11 +25,11 @@ export interface DomainSettings {
   readonly groups: GroupSettings | null
   /** A complete logout address, which replaces the computed one. */
   readonly logoutUrl: string | null
-  /** Null if the host's own setting for the domain applies. */
+  /** Whether users of the IdP get new accounts. Null if the host's own setting for the domain applies. */
   readonly newAccounts: boolean | null
 }
 
-/** The identity provider's issuer, and the configured metadata, which replaces discovered metadata. */
+/** The identity provider's issuer, and the configured metadata. Configured metadata replaces discovered metadata. */
 export interface IssuerSettings {
   readonly issuer: string
   readonly manual: ManualMetadata
@@ -39,7 +39,7 @@ export interface IssuerSettings {
 export type ManualMetadata = {
   readonly [Name in Exclude<(typeof ISSUER_ENDPOINTS)[number], 'userinfo_endpoint'>]?: string
 } & {
-  /** False if UserInfo is never requested. */
+  /** The address, or false if UserInfo must never be requested. */
   readonly userinfo_endpoint?: string | false
 } & { readonly [Name in (typeof ISSUER_LISTS)[number]]?: readonly string[] } & {
   readonly [Name in (typeof ISSUER_FLAGS)[number]]?: boolean
@@ -83,7 +83,7 @@ export interface ClientSettings {
   readonly client_secret: string | null
   /**
    * Absolute path of the file that contains `client_secret`. Undefined if the configuration contains the secret itself,
-   * or if there is none.
+   * or if there is no secret.
    */
   readonly client_secret_file?: string
   readonly redirect_uri: string
@@ -95,29 +95,29 @@ export interface ClientSettings {
   readonly userinfo_signed_response_alg?: string
   readonly userinfo_encrypted_response_alg?: string
   readonly userinfo_encrypted_response_enc?: string
-  /** The configured response types. Logins use the first one. */
+  /** The configured response types. Logins use the first. */
   readonly response_types: readonly [ResponseType, ...ResponseType[]]
   /**
-   * Undefined if not configured. Then the IdP's default applies to codes. An ID token through the browser is requested
-   * as `form_post`, if the IdP supports that.
+   * How the IdP delivers its answer. If it is undefined, the IdP's default applies to codes. ID tokens are then
+   * requested as `form_post` if the IdP supports that mode.
    */
   readonly response_mode?: ResponseMode
   /** Algorithm of signed answers, for response modes with `jwt` in their name. */
   readonly authorization_signed_response_alg: string
   readonly authorization_encrypted_response_alg?: string
   readonly authorization_encrypted_response_enc?: string
-  /** The greatest age of the user's authentication at the IdP, in seconds. */
+  /** Limit of the age of the user's authentication at the IdP, in seconds. */
   readonly default_max_age?: number
   readonly require_auth_time: boolean
   readonly request_object_signing_alg?: string
   /**
-   * True if this client is registered to sign its requests. Then they are signed even if the IdP's metadata does not
-   * require it.
+   * True if this client is registered to sign its requests. Requests are then signed even if the IdP's metadata does
+   * not require that.
    */
   readonly require_signed_request_object: boolean
   /**
-   * True if this client is registered to push its requests. Then they are pushed even if the IdP's metadata does not
-   * require it.
+   * True if this client is registered to push its requests. Requests are then pushed even if the IdP's metadata does
+   * not require that.
    */
   readonly require_pushed_authorization_requests: boolean
   readonly request_object_encryption_alg?: string
@@ -139,8 +139,8 @@ export interface ClientSettings {
 }
 
 /**
- * The private keys and the certificate of this server as a client. They are read from files, not from the Client
- * object.
+ * The private keys of this server and its client certificate. They are read from files that the Client object does not
+ * name.
  */
 export interface Credentials {
   /** The keys in the order of the file. The first suitable key signs. */
@@ -160,10 +160,11 @@ export interface ClientKey {
   /** Key management algorithms (JWE `alg`) that the key may be used with. Empty for a signature key. */
   readonly decrypts: readonly string[]
   /**
-   * Thumbprints of the key's certificate (RFC 7515, sections 4.1.7 and 4.1.8). Some vendors find a key only by them.
+   * Thumbprints of the key's certificate (RFC 7515, sections 4.1.7 and 4.1.8). Some vendors find a key only by a
+   * thumbprint.
    */
   readonly thumbprints: { readonly x5t?: string; readonly 'x5t#S256'?: string }
-  /** The private key, which must never be logged or sent. Contains only the key's own members. */
+  /** The private key, without other members of the file. It must never be logged or sent. */
   readonly privateJwk: PrivateJwk
   /** The public part of the key, with the `kid`, `use` and `alg` of the file. */
   readonly publicJwk: PublicJwk
@@ -212,16 +213,23 @@ export interface CustomSettings {
   /** Accepted authentication contexts (`acr`), the preferred one first. If empty, all are accepted. */
   readonly requiredAcr: readonly string[]
   /**
-   * Former addresses of the same issuer. Accounts and sessions from these addresses are treated like those of `issuer`.
+   * Former addresses of the same issuer. Accounts and sessions that name one of these addresses are treated like those
+   * of `issuer`.
    */
   readonly previousIssuers: readonly string[]
-  /** The text of the login button, instead of the one with the provider's name. One line, at most 128 characters. */
+  /**
+   * The text of the login button: one line of at most 128 characters. It replaces the default text with the provider's
+   * name.
+   */
   readonly buttonText?: string
   /** The icon of the login button: an address, or a path on this server. */
   readonly buttonIconUrl?: string
   /** The icon of the login button for high-resolution screens. */
   readonly buttonIconUrl2x?: string
-  /** The memberships that apply: the user's groups in the directory, the user's roles in the application, or both. */
+  /**
+   * Which memberships count as groups: the user's groups in the directory, the user's roles in the application, or
+   * both.
+   */
   readonly authorities: readonly string[]
   /** Name of the chosen preset, or null if no preset applies. */
   readonly preset: string | null
@@ -230,9 +238,9 @@ export interface CustomSettings {
 }
 
 /**
- * The server rights that a group can give, with MeshCentral's names. The list is that of `newAccountsRights`, with two
- * exceptions. `fulladmin` is excluded because `groups.siteadmin` gives it. `locked` is excluded because a login could
- * not revoke it.
+ * The server rights that a group can give, with MeshCentral's names. MeshCentral allows the same rights in
+ * `newAccountsRights`, with two exceptions. `fulladmin` is excluded because `groups.siteadmin` gives it. `locked` is
+ * excluded because a login could not revoke it.
  */
 export const SERVER_RIGHTS = [
   'serverbackup',
@@ -264,20 +272,20 @@ export interface GroupSettings {
   readonly siteadmin: readonly string[] | null
   readonly revokeAdmin: boolean
   /**
-   * Other rights that groups give. These group names match in any letter case. Null if groups do not manage such
-   * rights.
+   * Other rights that groups give. In this member, group names match in any letter case. Null if groups do not manage
+   * such rights.
    */
   readonly rights: readonly GroupRights[] | null
   /** The names of the groups to mirror, `all` for every group, or false for none. */
   readonly sync: false | 'all' | readonly string[]
   /**
-   * The scope that requests groups: the configured one, or else the preset's, or else `groups`. Null if no scope is
+   * The scope that requests groups: the configured scope, or else the preset's, or else `groups`. Null if no scope is
    * requested.
    */
   readonly scope: string | null
   /**
-   * The configured group claim. Null if not configured: a preset then uses its own source, and the standard provider
-   * reads `groups`.
+   * The configured claim that contains groups. If it is null, a preset uses its own source. Without a preset, the claim
+   * `groups` is read.
    */
   readonly claim: string | null
 }

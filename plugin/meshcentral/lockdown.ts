@@ -60,7 +60,11 @@ export class Lockdown {
     })
   }
 
-  /** Installs the check of requests and sockets before all routes. */
+  /**
+   * Installs the check of requests and sockets before all routes.
+   *
+   * @param bases the paths below which the domains are served
+   */
   mount(web: Partial<Pick<MeshWeb, 'app' | 'authenticate'>>, bases: readonly string[]): void {
     const { app } = web
     refuseTokenLogins(web, (user) => this.#keepsOut(user))

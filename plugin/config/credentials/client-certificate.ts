@@ -3,8 +3,8 @@ import type { Finding } from '../problem.ts'
 import type { ClientCertificate } from '../settings.ts'
 
 /**
- * Reads a client certificate and its key from PEM texts, or reports what is wrong with them. Messages quote nothing
- * from the texts.
+ * Reads a client certificate and its key from PEM texts, or reports what is wrong with them. Messages never quote the
+ * texts, because these contain a private key.
  */
 export function readClientCertificate(
   cert: string,

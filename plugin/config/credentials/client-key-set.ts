@@ -9,7 +9,7 @@ const COPY_WHOLE_KEY = 'Copy the whole key as it was exported.'
 
 /**
  * Reads a client's private keys from the text of a JWK Set file (RFC 7517), or reports what is wrong with the file.
- * Messages quote nothing from it.
+ * Messages never quote the file, because it contains private keys.
  */
 export function readKeySet(text: string): {
   readonly keys: readonly ClientKey[]
@@ -40,7 +40,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Checks the key ids, because the IdP finds the key of a token by its id. */
+/** Checks the key ids, because the IdP finds a token's key by its id. */
 function checkIds(list: readonly unknown[]): readonly Finding[] {
   const ids = list.map((key) => (isJsonObject(key) ? key.kid : undefined))
   return ids.flatMap((id, index): Finding[] => {
@@ -116,7 +116,7 @@ function clientKey(raw: JsonObject, pair: KeyPair, signs: readonly string[], dec
     decrypts,
     thumbprints: { ...text('x5t'), ...text('x5t#S256') },
     privateJwk: pair.privateKey.export({ format: 'jwk' }) as PrivateJwk,
-    // Exported from the key itself, so that no other member of the file is published.
+    // Export the public part from the key itself, so that no other member of the file is published.
     publicJwk: {
       ...publicJwk,
       // A key without an id gets its thumbprint as the id, because some IdPs ignore keys without one.
@@ -128,8 +128,8 @@ function clientKey(raw: JsonObject, pair: KeyPair, signs: readonly string[], dec
 }
 
 /**
- * Computes the thumbprint of a key. Members of other key types are undefined, so JSON omits them. Source: RFC 7638,
- * section 3.
+ * Computes the thumbprint of a key. Members of other key types are undefined, so `JSON.stringify` omits them. Source:
+ * RFC 7638, section 3.
  */
 function thumbprint({ crv, e, kty, n, x, y }: PublicJwk): string {
   return createHash('sha256').update(JSON.stringify({ crv, e, kty, n, x, y })).digest('base64url')

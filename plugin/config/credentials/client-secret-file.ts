@@ -6,19 +6,22 @@ import { quoted } from '../json/json-path.ts'
 import type { Finding } from '../problem.ts'
 import { isPlaceholder } from '../rules/placeholders.ts'
 
-/** Size limit of the file. A client secret has a few dozen characters, so a longer file was configured by mistake. */
+/**
+ * Size limit of the file, in bytes. A client secret has a few dozen characters, so a longer file was configured by
+ * mistake.
+ */
 export const MAX_SECRET_BYTES = 8192
 
 /**
  * Reads a file. Throws like `readFileSync`.
  *
- * @param maxBytes undefined to read the whole file. Otherwise reading may stop after one byte more, which shows that
- *   the file is too long
+ * @param maxBytes limit of the file's size. If the file is larger, reading may stop one byte after the limit. Undefined
+ *   to read the whole file
  */
 export type ReadFile = (file: string, maxBytes?: number) => string
 
 export interface SecretFileOptions {
-  /** Undefined if files cannot be read. Then each configured file is reported as a problem. */
+  /** Undefined if the host cannot read files. Then each configured file is reported as a problem. */
   readonly readFile?: ReadFile
   /**
    * Folder of the configuration, to which a relative `client.client_secret_file` refers. If it is undefined, a relative

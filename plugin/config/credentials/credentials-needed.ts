@@ -19,7 +19,8 @@ const WHERE = '`credentials` of the registration, or in `domains.<key>.oidcCrede
 
 /**
  * Reports keys and certificates that the Client object requires but the credentials lack. A login without them would
- * send unsigned requests, or receive tokens that others can read. Another rule reports unknown algorithms.
+ * send unsigned requests, or receive tokens that others can read. Ignores unknown algorithms, because another rule
+ * reports them.
  */
 export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credentials): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
@@ -42,7 +43,11 @@ export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credent
   ]
 }
 
-/** Checks that a key can sign with an algorithm. @param algorithm undefined if any algorithm suffices */
+/**
+ * Reports a finding if no key can sign with an algorithm.
+ *
+ * @param algorithm undefined if any algorithm suffices
+ */
 function signature(name: string, algorithm: unknown, keys: readonly ClientKey[]): readonly Finding[] {
   const required =
     algorithm === undefined ? KEY_PAIR_SIGNATURES : KEY_PAIR_SIGNATURES.filter((name) => name === algorithm)
@@ -76,8 +81,8 @@ const SECRETLESS_METHODS: readonly unknown[] = [
 const SHARED: readonly unknown[] = [...HMAC, ...SHARED_KEY_ENCRYPTION]
 
 /**
- * Reports a missing client secret if a method or an algorithm of the Client object needs one. The tables of the
- * specification require the secret in every case; this check is more lenient.
+ * Reports a missing client secret if a method or an algorithm of the Client object needs one. This check is more
+ * lenient than the specification's tables, which always require a secret.
  */
 export function checkSecretNeeded(oidc: JsonObject): readonly Finding[] {
   const { client } = oidc

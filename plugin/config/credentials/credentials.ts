@@ -10,7 +10,7 @@ import { readKeySet } from './client-key-set.ts'
 import type { ReadFile } from './client-secret-file.ts'
 
 /**
- * Names of the files with the private keys and the certificate of this server as a client. A relative name refers to
+ * Names of the files that contain this server's private keys and its client certificate. A relative name starts from
  * the working directory.
  */
 export interface CredentialFiles {
@@ -24,7 +24,7 @@ export interface CredentialFiles {
 export interface CredentialOptions {
   /** Credential files by domain key. They replace `domains.<key>.oidcCredentials`. */
   readonly credentials?: Readonly<Record<string, CredentialFiles>>
-  /** Undefined if files cannot be read. Then each configured file is reported as a problem. */
+  /** Undefined if the host cannot read files. Then each configured file is reported as a problem. */
   readonly readFile?: ReadFile
   /** Current time in milliseconds since 1970, to recognize expired certificates. Undefined to skip that check. */
   readonly now?: number
@@ -32,7 +32,7 @@ export interface CredentialOptions {
 
 export interface CredentialReading {
   readonly credentials: Credentials
-  /** Path of the credentials, in the configuration or in the options. */
+  /** Path of the credentials in the configuration, or in the options that replace it. */
   readonly steps: Steps
   /** The findings. Their paths are relative to `steps`. */
   readonly findings: readonly Finding[]
@@ -40,7 +40,9 @@ export interface CredentialReading {
 
 const FILES = ['jwksFile', 'tlsCertFile', 'tlsKeyFile'] as const
 type FileMember = (typeof FILES)[number]
-/** The credentials of a domain that has none. All such domains share this object, so it can be compared by identity. */
+/**
+ * The credentials of a domain that has none. All such domains share this object, so callers can compare it with `===`.
+ */
 export const NO_CREDENTIALS: Credentials = { keys: [], certificate: null }
 
 /** Reads the keys and the certificate of one domain's client from the configured files. */

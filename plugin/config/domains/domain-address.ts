@@ -77,7 +77,10 @@ export function domainAddress(
   return { address: { hostName, origin, basePath }, problems: [], warnings: [] }
 }
 
-/** Derives the domain's address from the redirect address. Without `settings.cert`, no other address is known. */
+/**
+ * Derives the domain's address from the redirect address. Used if `settings.cert` is missing, because no other setting
+ * contains an address.
+ */
 function addressOf({ hostname, origin }: URL, basePath: string): AddressReading {
   const warning: Warning = {
     code: 'host_name_missing',

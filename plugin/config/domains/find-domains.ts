@@ -9,9 +9,9 @@ export interface FoundDomain {
   readonly key: string
   readonly domain: JsonObject
   readonly oidc: unknown
-  /** Path from the root of the configuration to the `oidc` object, with canonical names. */
+  /** Path from the root of the configuration to the `oidc` object, in canonical letter case. */
   readonly steps: Steps
-  /** The same path, with the names as written in the file. */
+  /** The same path, in the letter case of the file. */
   readonly written: readonly string[]
   readonly problems: readonly Problem[]
 }
@@ -25,9 +25,9 @@ export interface FoundDomains {
 
 export interface FindOptions {
   /**
-   * Whether to read the file as MeshCentral does. Default false. As in MeshCentral, domains with keys that begin with
-   * `_` are comments, and `domaindefaults` supplies members that a domain lacks. The default domain always exists, and
-   * a domain that only shares files has no login.
+   * Whether to read the file as MeshCentral does. Default false. If true, domains whose keys begin with `_` are
+   * comments, and `domaindefaults` supplies members that a domain lacks. The default domain then always exists, and a
+   * domain that only shares files has no login.
    */
   readonly meshCentral?: boolean
 }

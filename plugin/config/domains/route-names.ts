@@ -11,15 +11,15 @@ export const ROUTE_NAMES = {
 
 /**
  * Whether a server may treat two paths as the same route. Express ignores letter case and a trailing slash by default.
- * A request for `/LOGOUT/` would reach the server's own route, so the plugin must handle that spelling too.
+ * So a request for `/LOGOUT/` could reach the server's own route instead of the plugin's.
  */
 export function isSameRoute(path: string, route: string): boolean {
   return plainRoute(path) === plainRoute(route)
 }
 
 /**
- * Normalizes a path, so that all spellings of a route become equal. Avoids a regular expression, because one for
- * trailing slashes takes quadratic time on a path with 16,000 slashes before its end.
+ * Normalizes a path, so that all spellings of a route become equal. Does not use a regular expression, because it would
+ * take quadratic time on a path with 16,000 slashes.
  */
 export function plainRoute(path: string): string {
   let end = path.length

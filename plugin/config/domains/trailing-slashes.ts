@@ -1,6 +1,6 @@
 /**
- * Removes trailing slashes from an address. Avoids a regular expression, because it would take quadratic time on a long
- * run of slashes.
+ * Removes trailing slashes from an address. Does not use a regular expression, because it would take quadratic time on
+ * a long run of slashes.
  */
 export function withoutTrailingSlashes(address: string): string {
   let end = address.length

@@ -1,7 +1,10 @@
 import { asciiLowerCase } from './ascii-case.ts'
 import type { JsonObject } from './json-object.ts'
 
-/** Finds the candidate that equals a written name. If none does, returns the first that differs only in letter case. */
+/**
+ * Finds the candidate that equals a written name. If there is none, returns the first candidate that differs only in
+ * letter case.
+ */
 export function canonicalName(written: string, candidates: readonly string[]): string | undefined {
   if (candidates.includes(written)) return written
   const lowered = asciiLowerCase(written)

@@ -6,8 +6,10 @@ import { domainsOf } from './server-reading.ts'
 const LIMIT = 'settings.plugins.meshcompanion.loginTokenDays'
 
 /**
- * Returns the domains in which single sign-on users can have login tokens that work however long ago the user last
- * signed in.
+ * Returns the domains in which login tokens of single sign-on users work without a time limit: however long ago the
+ * user last signed in.
+ *
+ * @param withSingleSignOn keys of the domains with single sign-on
  */
 export function domainsWithUnlimitedTokens(config: unknown, withSingleSignOn: readonly string[]): readonly string[] {
   if (!isJsonObject(config)) return []
@@ -23,7 +25,7 @@ export function domainsWithUnlimitedTokens(config: unknown, withSingleSignOn: re
 }
 
 /**
- * Describes these domains in a note. It is not a warning, because an administrator may have chosen this deliberately.
+ * Returns a note about these domains. It is not a warning, because an administrator may have chosen this deliberately.
  */
 export function unlimitedTokensNote(domains: readonly string[]): string {
   const names = domains.map(quoted).join(', ')

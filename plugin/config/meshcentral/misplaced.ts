@@ -63,8 +63,8 @@ function insideStrategies({ domain, steps }: Place): readonly Warning[] {
 }
 
 /**
- * Reports a redirect of unknown users to the callback address. There, a browser without an answer from the IdP gets
- * status 404. Logins begin at `auth-oidc`.
+ * Reports an `unknownUserRootRedirect` to the callback address. The callback answers 404 to a browser that does not
+ * return from the IdP. Logins begin at `auth-oidc`.
  */
 function redirectToCallback({ domain, steps, basePath }: Place): readonly Warning[] {
   const name = 'unknownUserRootRedirect'
@@ -90,7 +90,10 @@ function redirectToCallback({ domain, steps, basePath }: Place): readonly Warnin
 
 const BASE = 'https://this.server.invalid/'
 
-/** Reports a commented-out `_authStrategies` if no domain has that setting without the underscore. */
+/**
+ * Reports `_authStrategies`, which MeshCentral treats as a comment. Reports it only if no domain has the setting
+ * without the underscore.
+ */
 function commentedOut(places: readonly Place[]): readonly Warning[] {
   if (places.some(({ domain }) => isJsonObject(soleMember(domain, 'authStrategies', []).value))) return []
   return places.flatMap(({ steps, domain }) => {

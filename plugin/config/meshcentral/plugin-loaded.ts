@@ -14,8 +14,8 @@ const WRITE = `Write "plugins": { "enabled": true, "list": ["${NAME}"] } in \`se
 export const OWN_SETTINGS = ['sessionCheckMinutes', 'introspectMinutes', 'loginTokenDays', 'presets'] as const
 
 /**
- * Checks that MeshCentral loads the plugin, and checks the plugin's own settings. If the plugin is not loaded,
- * MeshCentral's built-in strategy signs users in with the same configuration.
+ * Checks that MeshCentral loads the plugin, and checks the plugin's own settings. Without the plugin, MeshCentral's
+ * built-in strategy signs users in with the same configuration, so the mistake is easily overlooked.
  */
 export function checkPluginLoaded(config: JsonObject): ServerReading {
   const plugins = pluginsOf(config)
@@ -65,7 +65,7 @@ function resemblesName(name: string): boolean {
 
 /**
  * Warns about a missing `list`. Without it, MeshCentral loads only plugins that were installed and enabled on its
- * plugin page. These are known only to its database.
+ * plugin page. MeshCentral stores that list in its database, so the check of the file cannot see it.
  */
 function listWarnings(plugins: unknown): readonly Warning[] {
   const isOn = plugins !== undefined && plugins !== null && plugins !== false

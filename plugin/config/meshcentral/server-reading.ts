@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Problem, Warning } from '../problem.ts'
 import { isComment } from './host-members.ts'
 
-/** Mistakes that were found in MeshCentral's configuration outside the `oidc` objects. */
+/** Mistakes in MeshCentral's configuration outside the `oidc` objects. */
 export interface ServerReading {
   readonly problems: readonly Problem[]
   readonly warnings: readonly Warning[]

@@ -3,7 +3,7 @@ import { type JsonObject, membersOf } from '../json/json-object.ts'
 import { jsonPath } from '../json/json-path.ts'
 import type { Warning } from '../problem.ts'
 
-/** For each port setting, what MeshCentral does if the port is written as a string. */
+/** Maps each port setting to what MeshCentral does if the port is written as a string. */
 const PORTS: Readonly<Record<string, string>> = {
   port: 'MeshCentral ignores a text and listens on 443',
   aliasPort: 'MeshCentral ignores a text and builds its addresses with settings.port',

@@ -35,9 +35,9 @@ export interface Moves {
 }
 
 /**
- * Moves deprecated keys, in any letter case, to their new places. A value that is already in the new place is kept. A
- * key that occurs in two spellings is not moved. Neither is a key if its new place is inside a value that is not an
- * object.
+ * Moves deprecated keys, in any letter case, to their new places. If the new place already has a value, that value is
+ * kept. A key that occurs in two spellings is not moved. A key is also not moved if its new place is inside a value
+ * that is not an object.
  */
 export function moveDeprecatedKeys(oidc: JsonObject): Moves {
   const entries = Object.entries(oidc)
@@ -81,8 +81,8 @@ export function moveDeprecatedKeys(oidc: JsonObject): Moves {
 }
 
 /**
- * Removes the deprecated `groups.sync.enabled`. With false, `groups.sync` becomes false. With true, it becomes true, or
- * keeps its other members, such as a filter, if it has any.
+ * Removes the deprecated `groups.sync.enabled`. If it was false, `groups.sync` becomes false. If it was true,
+ * `groups.sync` keeps its other members, such as a filter. Without other members, `groups.sync` becomes true.
  */
 function moveSyncEnabled(oidc: JsonObject): JsonObject {
   return changeMember(oidc, 'groups', (groups) =>
@@ -99,7 +99,7 @@ function moveSyncEnabled(oidc: JsonObject): JsonObject {
   )
 }
 
-/** Changes one member, in any letter case. Returns the same object if nothing changes. */
+/** Changes one member of an object; its name matches in any letter case. Returns the same object if nothing changes. */
 function changeMember(object: JsonObject, name: string, change: (value: unknown) => unknown): JsonObject {
   const [written, ...more] = spellingsOf(object, name)
   if (written === undefined || more.length > 0) return object

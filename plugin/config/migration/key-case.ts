@@ -8,11 +8,11 @@ import { OIDC_NAMES } from './deprecated-keys.ts'
 import { settleRightNames } from './right-names.ts'
 
 /**
- * Converts every known name of the `oidc` object, including deprecated ones, to its canonical letter case. A name in
- * two spellings is a problem, because some hosts convert their configuration to lower case. Members with the value
- * undefined are omitted, because code uses undefined for "not configured".
+ * Converts every known name of the `oidc` object, including deprecated ones, to its canonical letter case. Reports a
+ * name that occurs in two spellings, because some hosts convert their configuration to lower case. Omits members with
+ * the value undefined, because the plugin treats undefined as "not configured".
  *
- * @param hasComments whether members with names that begin with `_` are comments, which are omitted too
+ * @param hasComments whether to omit members whose names begin with `_`, because they are comments
  */
 export function settleLetterCase(
   oidc: JsonObject,
@@ -37,7 +37,7 @@ function settle(object: JsonObject, schema: MemberSchema, steps: Steps, settling
   const settled = new Map<string, { written: string; value: unknown }>()
   for (const [written, value] of Object.entries(object)) {
     if (value === undefined) continue
-    // Keep an underscore name where names are data, because a group name may begin with an underscore.
+    // Where member names are data, keep names with an underscore: a group's name may begin with one.
     if (settling.hasComments && schema.properties && isComment(written)) continue
     const name = canonicalName(written, knownNames) ?? written
     const first = settled.get(name)

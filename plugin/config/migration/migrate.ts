@@ -4,8 +4,8 @@ import { type JsonNode, locateJson } from '../json/json-text.ts'
 import { moveDeprecatedKeys } from './deprecated-keys.ts'
 
 /**
- * Returns the text of a server's configuration with every deprecated key moved to its new place. Rewrites only `oidc`
- * objects that contain such keys; all other text is unchanged.
+ * Returns the text of a server's configuration with every deprecated key moved to its new place. Rewrites only the
+ * `oidc` objects that contain such keys. All other text is unchanged.
  *
  * @throws JsonSyntaxError
  */
@@ -20,8 +20,7 @@ export function migrate(text: string, options: FindOptions = {}): string {
   })
   let position = 0
   let result = ''
-  // Sort by position, because a parsed object lists members with numeric names first, regardless of their order in the
-  // text.
+  // Sort by position in the text. A parsed object does not keep that order: it lists members with numeric names first.
   for (const { start, end, replacement } of edits.sort((first, second) => first.start - second.start)) {
     // Several domains can share the `oidc` object of `domaindefaults`. Replace it only once.
     if (start < position) continue
@@ -36,8 +35,8 @@ function nodeAt(whole: JsonNode, names: readonly string[]): JsonNode | undefined
 }
 
 /**
- * Formats a value with the indentation of the object that it replaces. If that object was on one line, the result is
- * too.
+ * Formats a value with the indentation of the object that it replaces. If that object was on one line, the result is on
+ * one line too.
  */
 function inStyleOf(text: string, { start, end }: JsonNode, value: unknown): string {
   const old = text.slice(start, end)

@@ -5,8 +5,8 @@ import { ISSUER } from './schema/schema.ts'
 
 export interface AddressRules {
   /**
-   * The hosts for which plain HTTP is allowed. On other hosts it is refused, because others on the network could read
-   * it.
+   * Where plain HTTP is allowed: on loopback hosts only, or on any host. Traffic to other hosts could be read in the
+   * network.
    */
   readonly plainHttp: 'loopback' | 'anywhere'
   readonly query: boolean
@@ -17,7 +17,7 @@ export interface AddressRules {
 export const ISSUER_RULES: AddressRules = { plainHttp: 'loopback', query: false, fragment: false }
 /** Rules for endpoints and redirect addresses. They have no fragment. Source: RFC 6749, sections 3.1, 3.1.2 and 3.2. */
 export const ENDPOINT_RULES: AddressRules = { plainHttp: 'loopback', query: true, fragment: false }
-/** Rules for pages that receive no codes or tokens. They may have any http or https address. */
+/** Rules for pages that receive no codes or tokens. Such a page may have any http or https address. */
 export const PAGE_RULES: AddressRules = { plainHttp: 'anywhere', query: true, fragment: true }
 
 /** Checks an address. Ignores values that are not strings, because another rule reports those. */
@@ -93,7 +93,8 @@ export function checkButton({ custom }: JsonObject): readonly Finding[] {
   })
 }
 
-// Whether a browser would load this text from the same server. `//host`, `/\host` and `javascript:` lead elsewhere.
+// Whether a browser would load this text from the same server. It would load `//host` and `/\host` from another server,
+// and run `javascript:`.
 function isLocalPath(text: string): boolean {
   const base = 'https://here.invalid/'
   return URL.canParse(text, base) && new URL(text, base).origin === new URL(base).origin && !URL.canParse(text)

@@ -2,9 +2,9 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 
 /**
- * Parameters that the protocol or this plugin sets, in lower case. A configured parameter of this name would weaken
- * security, or occur twice in the request. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0, section
- * 3.1.2.1; JARM.
+ * Parameters that the protocol or this plugin sets, in lower case. A configured parameter with one of these names would
+ * weaken security, or occur twice in the request. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0,
+ * section 3.1.2.1; JARM.
  */
 const RESERVED = new Set([
   'client_id',

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 import type { PresetRules } from './preset-rules.ts'
 
-/** Reports members of the Groups object that have no effect, and those that prevent every user from signing in. */
+/** Reports members of the Groups object that have no effect, and a `required` list that admits no user. */
 export function checkGroupsSource(oidc: JsonObject, preset: PresetRules | null): readonly Finding[] {
   const { groups } = oidc
   if (!isJsonObject(groups)) return []
@@ -24,7 +24,7 @@ function recursionUnused(preset: PresetRules | null): Finding {
   }
 }
 
-// This is only a warning, because an administrator may use an empty list deliberately to close a server.
+// This is only a warning, because an administrator may write an empty list deliberately, to admit no user for a time.
 const NOBODY_ADMITTED: Finding = {
   warning: 'nobody_admitted',
   steps: ['groups', 'required'],

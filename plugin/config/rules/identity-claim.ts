@@ -19,9 +19,9 @@ const NAMES: readonly string[] = [
 ]
 
 /**
- * Warns about a claim that should not identify users. If a user leaves, another user may get the same address or name,
- * and with it the account (OpenID Connect Core 1.0, section 5.7). For any claim other than `sub`, MeshCentral's
- * built-in strategy may have created accounts with other ids.
+ * Warns about a claim that should not identify users, such as an e-mail address or a name. When a user leaves, another
+ * user may get the same address or name, and with it the account (OpenID Connect Core 1.0, section 5.7). Also warns
+ * about any claim other than `sub`, because MeshCentral's built-in strategy may have created accounts with other ids.
  */
 export function checkIdentityClaim({ custom }: JsonObject): readonly Finding[] {
   const claims = isJsonObject(custom) ? custom.claims : undefined
@@ -46,7 +46,7 @@ export function checkIdentityClaim({ custom }: JsonObject): readonly Finding[] {
 const BUILT_IN =
   'MeshCentral\'s built-in strategy used `sub` if UserInfo lacked this claim. If `sub` identifies the existing accounts, write "uuid": "sub". The log names the users concerned (`account-under-other-id`).'
 
-/** Returns the last step of a claim path that is not a number, such as `upn` of `person.upn` and `mail` of `mail.0`. */
+/** Returns the last step of a claim path, ignoring numbers: `upn` of `person.upn`, and `mail` of `mail.0`. */
 function lastName(path: string): string {
   const steps = path.toLowerCase().split('.')
   return steps.findLast((step) => !/^\d+$/.test(step)) ?? path

@@ -1,16 +1,16 @@
 const WELL_KNOWN = /\/\.well-known\/openid-configuration\/?$/
 
 /**
- * Removes the suffix of the discovery document's address, because some administrators configure that address instead of
- * the issuer.
+ * Removes `/.well-known/openid-configuration` from the end of an issuer, because some administrators configure the
+ * address of the discovery document instead of the issuer.
  */
 export function withoutSuffix(issuer: string): string {
   return issuer.replace(WELL_KNOWN, '')
 }
 
 /**
- * Returns a normalized spelling of an issuer, for comparisons. Removes a trailing slash, a default port and the suffix
- * of the discovery document's address. Converts scheme and host to lower case, and adds a missing `https://`. Returns a
+ * Returns a normalized spelling of an issuer, for comparisons. Removes a trailing slash, a default port and
+ * `/.well-known/openid-configuration`. Converts scheme and host to lower case, and adds a missing `https://`. Returns a
  * text that is not an address unchanged.
  */
 export function issuerSpelling(issuer: string): string {

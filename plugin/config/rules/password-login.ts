@@ -5,7 +5,7 @@ import type { Finding } from '../problem.ts'
  * Warns about a `custom.password_login` that has no effect on this host, or that may leave the server without an
  * administrator.
  *
- * @param isEnforced whether the host can refuse passwords. Only MeshCentral's adapter can
+ * @param isEnforced whether the host can refuse passwords. Only MeshCentral with this plugin can
  */
 export function checkPasswordLogin({ custom, groups }: JsonObject, isEnforced: boolean): readonly Finding[] {
   const { password_login: allowed } = membersOf(custom)

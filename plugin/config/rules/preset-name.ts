@@ -3,18 +3,21 @@ import type { Finding } from '../problem.ts'
 import type { PresetRules } from './preset-rules.ts'
 
 export interface PresetChoice {
-  /** Null if no preset applies. Undefined if `custom.preset` is invalid, so that the preset is unknown. */
+  /**
+   * The preset that applies. Null if none applies. Undefined if `custom.preset` is invalid, so that the preset is
+   * unknown.
+   */
   readonly preset: PresetRules | null | undefined
   /** Whether a configured issuer replaces the preset's issuer. */
   readonly keepsIssuer: boolean
 }
 
 /**
- * Chooses the preset. `custom.preset` decides if it is configured; the value null disables presets. By default, the
- * client id decides: the preset of the vendor that issued it applies. Source: Custom object, preset rules.
+ * Chooses the preset. `custom.preset` decides if it is configured; the value null disables presets. Otherwise the
+ * client id decides: the preset of the vendor that issued the client id applies. Source: Custom object, preset rules.
  *
- * @param infer whether a preset's own members select that preset. A configured issuer then replaces the preset's
- *   issuer, as in MeshCentral's built-in strategy
+ * @param infer whether members that belong to a preset select that preset. A configured issuer then replaces the
+ *   preset's issuer, as in MeshCentral's built-in strategy
  */
 export function choosePreset(oidc: JsonObject, presets: readonly PresetRules[], infer: boolean): PresetChoice {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}
@@ -29,8 +32,8 @@ export function choosePreset(oidc: JsonObject, presets: readonly PresetRules[], 
 }
 
 /**
- * Reports members that the preset needs but that are missing. Also reports a configured issuer, because the preset
- * supplies one.
+ * Reports missing members that the preset needs. Also reports a configured issuer, because the preset supplies the
+ * issuer.
  */
 export function checkPreset(oidc: JsonObject, preset: PresetRules, keepsIssuer: boolean): readonly Finding[] {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}

@@ -5,7 +5,7 @@ import type { MemberSchema } from './schema/member-schema.ts'
 /** A vendor's base URLs, by purpose. */
 export type VendorUrls<Url extends string = string> = Readonly<Record<Url, string>>
 
-/** Base URLs that replace those of the vendors, by preset name and then by purpose. */
+/** Base URLs that replace the vendors' own, by the preset's name and then by purpose. */
 export type UrlOverrides = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 /** The rules that a preset adds to the configuration of a domain. Source: Custom object, preset rules. */

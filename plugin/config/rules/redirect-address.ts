@@ -10,16 +10,16 @@ const AT = ['client', 'redirect_uri']
 /** Checks the configured or default redirect address against the address of its domain. */
 export function checkRedirectAddress(oidc: JsonObject, domain: DomainAddress): readonly Finding[] {
   const configured = isJsonObject(oidc.client) ? oidc.client.redirect_uri : undefined
-  // A default address is built from the host's own origin. It receives codes, so it must be as safe as a configured
-  // address.
+  // By default, the redirect address is built from the host's own origin. It receives codes, so it must follow the same
+  // rules as a configured address.
   if (configured === undefined) return checkAddress(domain.origin + domain.basePath, AT, ENDPOINT_RULES)
   if (typeof configured !== 'string' || !URL.canParse(configured)) return []
   return [...checkPath(new URL(configured), domain), ...checkHost(new URL(configured), domain)]
 }
 
 /**
- * Checks that the path has no other use. Otherwise a login would loop, or the other page at that path would be
- * unreachable.
+ * Checks that the redirect address uses no path of another page. Otherwise a login would loop, or the other page at
+ * that path would be unreachable.
  */
 function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Finding[] {
   const occupied = ['/', basePath, ...Object.values(OTHER_ROUTES).map((name) => basePath + name)]
@@ -36,7 +36,7 @@ function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Fin
 function checkHost({ hostname, protocol }: URL, { origin, basePath }: DomainAddress): readonly Finding[] {
   if (!URL.canParse(origin) || hostname === new URL(origin).hostname) return []
   const expected = new URL(origin).hostname
-  // This address is on loopback, because all other plain HTTP addresses are errors.
+  // An address with plain HTTP is on loopback here, because all other plain HTTP addresses are errors.
   if (protocol === 'http:') {
     const reason = "leads to the user's own machine, so only a browser on the server itself reaches the server"
     const remedy = `Write "${origin}${basePath}${callback}", and register that one at the IdP.`

@@ -71,9 +71,10 @@ export class AccountMoves {
   }
 
   /**
-   * Moves the rights and settings.  @throws Error if an account does not exist, if both are the same or of different
-   * domains, or if the database does not answer. In the last case, the same request or the next start completes the
-   * move
+   * Moves the rights and settings of the old account to the new one.
+   *
+   * @throws Error if an account does not exist, if both are the same or of different domains, or if the database does
+   *   not answer. In the last case, repeat the request or restart the server to complete the move
    */
   async move(request: MoveRequest): Promise<void> {
     this.#pairOf(request)

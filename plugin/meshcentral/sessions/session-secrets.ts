@@ -84,8 +84,9 @@ export class SessionSecrets {
   }
 
   /**
-   * Replaces a session's tokens. Does nothing if no tokens of the session are stored.  @throws Error if the database
-   * fails
+   * Replaces a session's tokens. Does nothing if no tokens of the session are stored.
+   *
+   * @throws Error if the database fails
    */
   async replace(handle: string, tokens: SessionTokens): Promise<void> {
     const key = keyOfHandle(handle)

@@ -24,6 +24,8 @@ export interface OpenedAnswer {
 /**
  * Decrypts a signed answer and reads its state, so that the caller can find the login that it belongs to. Verifies
  * nothing.
+ *
+ * @throws LoginError `answer_invalid` if the answer is a token that cannot be opened
  */
 export async function openAnswer(parameters: URLSearchParams, identity: ClientIdentity): Promise<OpenedAnswer> {
   // If the client requires signed answers, `verifiedParameters` later refuses an unsigned answer. Read its state

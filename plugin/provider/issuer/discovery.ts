@@ -23,6 +23,8 @@ export interface Issuer {
   /**
    * Returns the known metadata at once. If there is none yet, waits for the discovery attempt that is running, or
    * starts one.
+   *
+   * @throws LoginError `discovery_failed`
    */
   metadata(): Promise<oidc.ServerMetadata>
   close(): void

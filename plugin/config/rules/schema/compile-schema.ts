@@ -4,8 +4,8 @@ import type { OidcConfig } from '../../oidc-config.ts'
 import type { MemberSchema } from './member-schema.ts'
 
 /**
- * Returns an ajv instance that compiles schemas. It does not validate the schema itself, because that would double its
- * share of a server's startup time. A test validates the schema instead.
+ * Returns an ajv instance that compiles schemas. It does not check that the schema itself is valid, because that would
+ * double the time for compilation at a server's start. A test checks the schema instead.
  */
 export function createAjv(code: CodeOptions = {}): Ajv {
   const ajv = new Ajv({

@@ -1,7 +1,9 @@
 /** The part of JSON Schema (draft 7) that the configuration needs. */
 export interface MemberSchema {
   readonly type?: string | readonly string[]
-  /** An instruction that says what to write. It is the remedy if the member is missing or wrong. */
+  /**
+   * An instruction for the administrator that says what to write. If the member is missing or wrong, it is the remedy.
+   */
   readonly description: string
   readonly properties?: Readonly<Record<string, MemberSchema>>
   readonly additionalProperties?: false | Omit<MemberSchema, 'description'>

@@ -1,6 +1,6 @@
 /**
- * Maps each group rule of this plugin to its names in other programs, in lower case and without separators. If a copied
- * rule were ignored, every user would be admitted, so its name must be recognized.
+ * Maps each group rule of this plugin to its names in other programs, in lower case and without separators. If the
+ * plugin ignored a rule copied from another program, every user would be admitted. So it must recognize the name.
  */
 const OUR_NAMES: Readonly<Record<string, readonly string[]>> = {
   'groups.required': [

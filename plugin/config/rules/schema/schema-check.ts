@@ -16,7 +16,8 @@ export interface SchemaCheck {
   /**
    * Reports all mistakes in the names and types of an `oidc` object. Unknown members of the `oidc` object itself are
    * warnings, because hosts store their own settings there. Unknown members of `groups` are errors on every host,
-   * because a misspelt rule would admit every user. `unknownKeys` decides whether all others are errors or warnings.
+   * because a misspelt rule would admit every user. `unknownKeys` decides whether all other unknown members are errors
+   * or warnings.
    */
   readonly findings: (oidc: JsonObject, options: UnknownKeys) => readonly Finding[]
 }
@@ -83,7 +84,7 @@ function advice(name: string, schema: MemberSchema, steps: Steps, { root, hostMe
   return `${removal} Known here: ${knownNames.join(', ')}.`
 }
 
-/** Returns the paths of all tables that have a member with this name. The `oidc` object itself has an empty path. */
+/** Returns the paths of all tables that have a member with this name. The path of the `oidc` object itself is empty. */
 function tablesWith(name: string, schema: MemberSchema, path = ''): readonly string[] {
   const members = schema.properties ?? {}
   const matching = canonicalName(name, Object.keys(members)) === undefined ? [] : [path]

@@ -14,7 +14,7 @@ const texts = (description: string): MemberSchema => ({
   description,
 })
 /**
- * The schema of an `acr` value. The value contains no spaces, because `acr_values` separates its values with spaces.
+ * The schema of an `acr` value. The value must not contain spaces, because spaces separate the values in `acr_values`.
  */
 const CONTEXT = { pattern: '^[!-~]{1,255}$' }
 const list = (noun: string): MemberSchema => ({

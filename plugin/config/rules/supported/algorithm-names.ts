@@ -1,5 +1,5 @@
 /**
- * Signatures with a secret that both sides know. The names in this file are from RFC 7518, sections 3.1, 4.1 and 5.1;
+ * Signature algorithms that use the client secret. The names in this file are from RFC 7518, sections 3.1, 4.1 and 5.1;
  * RFC 8037; RFC 9864.
  */
 export const HMAC = ['HS256', 'HS384', 'HS512']
@@ -18,10 +18,11 @@ export const KEY_PAIR_SIGNATURES = [...RSA, ...BY_CURVE.values(), ...ED25519]
 const RSA_OAEP = ['RSA-OAEP-256', 'RSA-OAEP', 'RSA-OAEP-384', 'RSA-OAEP-512']
 const ECDH = ['ECDH-ES', 'ECDH-ES+A128KW', 'ECDH-ES+A192KW', 'ECDH-ES+A256KW']
 
-/** Encryption with a key pair. RSA1_5 is excluded, because it is broken. */
+/** Encryption algorithms that use a key pair. RSA1_5 is excluded, because it is broken. */
 export const KEY_PAIR_ENCRYPTION = [...RSA_OAEP, ...ECDH]
 /**
- * Encryption with a key that both sides derive from the client secret. Source: OpenID Connect Core 1.0, section 10.2.
+ * Encryption algorithms with a key that this server and the IdP derive from the client secret. Source: OpenID Connect
+ * Core 1.0, section 10.2.
  */
 export const SHARED_KEY_ENCRYPTION = ['A128KW', 'A192KW', 'A256KW', 'A128GCMKW', 'A192GCMKW', 'A256GCMKW', 'dir']
 export const CONTENT_ENCRYPTION = ['A128CBC-HS256', 'A192CBC-HS384', 'A256CBC-HS512', 'A128GCM', 'A192GCM', 'A256GCM']

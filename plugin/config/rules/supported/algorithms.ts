@@ -48,8 +48,8 @@ function unsigned(client: JsonObject, name: string): readonly Finding[] {
   return [{ steps: ['client', name], reason: 'must be a signature algorithm', remedy }]
 }
 
-// Refuses HS algorithms if the ID token arrives through the browser. The library verifies such a token only with the
-// IdP's key pairs.
+// Refuses HS algorithms if the ID token arrives through the browser. The library cannot verify such a token with the
+// client secret.
 function sharedKeyInFront(oidc: JsonObject, client: JsonObject): readonly Finding[] {
   const name = 'id_token_signed_response_alg'
   if (!BY_SECRET.includes(client[name]) || firstResponseType(oidc) === 'code') return []
@@ -79,8 +79,8 @@ function authentication(client: JsonObject, endpoint: string): readonly Finding[
   return []
 }
 
-// Checks one kind of encryption. An `…_enc` member requires its `…_alg` member. Source: OpenID Connect Dynamic Client
-// Registration 1.0, section 2.
+// Checks the algorithms of one kind of encryption. An `…_enc` member requires its `…_alg` member. Source: OpenID
+// Connect Dynamic Client Registration 1.0, section 2.
 function encryption(client: JsonObject, prefix: string): readonly Finding[] {
   const alg = `${prefix}_alg`
   const enc = `${prefix}_enc`

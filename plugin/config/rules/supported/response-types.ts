@@ -15,7 +15,7 @@ export function firstResponseType(oidc: JsonObject): ResponseType {
   return responseTypes(entries)[0]
 }
 
-/** Reports unknown response types, and the outdated name. */
+/** Reports unknown response types, and the outdated name `authorization_code`. */
 export function checkResponseTypes(oidc: JsonObject): readonly Finding[] {
   const value = isJsonObject(oidc.client) ? oidc.client.response_types : undefined
   const entries: readonly unknown[] = [value].flat()
@@ -43,8 +43,8 @@ export function checkResponseMode(oidc: JsonObject): readonly Finding[] {
 
 const OLD_NAME = 'authorization_code'
 
-// Finds a response type. The order of its words has no meaning (OAuth 2.0 Multiple Response Type Encoding Practices,
-// section 2).
+// Finds the response type that a text names. The order of its words has no meaning (OAuth 2.0 Multiple Response Type
+// Encoding Practices, section 2).
 function responseType(entry: string): ResponseType | undefined {
   const words = entry.trim().split(/\s+/).sort().join(' ')
   return words === OLD_NAME ? 'code' : RESPONSE_TYPES.find((type) => type === words)
