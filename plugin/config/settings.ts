@@ -210,7 +210,9 @@ export interface CustomSettings {
   readonly claims: { readonly uuid: string; readonly name: string; readonly email: string }
   /** Additional parameters of every authorization request. None of them is set by the protocol or by this plugin. */
   readonly authorizationParams: Readonly<Record<string, string>>
-  /** Accepted authentication contexts (`acr`), the preferred one first. If empty, all are accepted. */
+  /**
+   * Accepted authentication contexts (`acr`), the preferred one first. If the list is empty, every context is accepted.
+   */
   readonly requiredAcr: readonly string[]
   /**
    * Former addresses of the same issuer. Accounts and sessions that name one of these addresses are treated like those

@@ -4,8 +4,8 @@ import { causeCode, printableFields, printableText } from '../log.ts'
 import type { Host } from './port.ts'
 
 /**
- * Returns the host with an authentication log that receives text without line breaks and control characters. Many such
- * logs are plain text files, where a line break in a user's name or in an IdP's message would forge a line. If the log
+ * Wraps a host so that texts reach its authentication log without line breaks and control characters. Many such logs
+ * are plain text files. A line break in a user's name or in an IdP's message could forge a line there. If the log
  * throws, the login continues.
  */
 export function withCleanAuthLog(host: Host): Host {
@@ -19,7 +19,7 @@ export function withCleanAuthLog(host: Host): Host {
       try {
         host.authLog({ ...entry, message: printableText(entry.message), fields: printableFields(entry.fields) })
       } catch {
-        // The host's log is the only place to report to, and it failed.
+        // Ignore the error. The host's log is the only place to report it, and that log failed.
       }
     },
     ...(host.loginTokens ? { loginTokens: host.loginTokens } : {}),
@@ -36,7 +36,7 @@ export function withCleanAuthLog(host: Host): Host {
 /**
  * Writes one line about a failure to the authentication log, with its cause and its remedy.
  *
- * @param req null if no request caused the failure
+ * @param req the request that failed, or null if no request caused the failure
  */
 export function logFailure(
   host: Pick<Host, 'authLog' | 'clientAddress'>,
@@ -45,7 +45,7 @@ export function logFailure(
   event: string,
   error: LoginError,
 ): void {
-  // The code of the underlying error, such as ECONNREFUSED. The line has the plugin's own error code too.
+  // The code of the underlying error, such as ECONNREFUSED. The field `code` has the plugin's own code.
   const code = causeCode(error.cause)
   const fields = {
     code: error.code,

@@ -10,20 +10,21 @@ import { timeLimit } from './time-limit.ts'
 
 export interface CookieSessionsOptions {
   /**
-   * The store of ended sessions. A session's cookie stays valid until the server refuses it, so a logout lasts only as
-   * long as this store remembers it. With `memoryRevocations()`, a copied cookie of an ended session works again after
-   * a restart.
+   * The store of ended sessions. A copy of a session's cookie stays valid until the server refuses it. So a logout is
+   * effective only for as long as this store remembers it. With `memoryRevocations()`, a copied cookie of an ended
+   * session works again after a restart.
    */
   readonly revocations: RevocationStore
-  /** Time limit of one operation of the revocation store. Milliseconds; default 10,000. */
+  /** Time limit of one operation of the revocation store, in milliseconds. Default 10,000. */
   readonly storeTimeoutMs?: number
   /**
-   * How long a session is valid after its login, and how long its revocation is stored. Milliseconds; default 14 days.
+   * How long a session is valid after its login, and how long its revocation is stored, in milliseconds. Default 14
+   * days.
    */
   readonly maxAgeMs?: number
   readonly now?: () => number
   /**
-   * Default: the machine's clock.
+   * The clock. Default: the machine's clock.
    *
    * @internal
    */
@@ -35,11 +36,11 @@ const KEY = 'oidcSignIn'
 const USER_PREFIX = '~oidc:'
 /**
  * Limit of the session cookie's size in bytes. nginx allows 4 KB of response headers by default, and all cookies of a
- * response stay below 2 KB. The session cookie leaves room for the cookie of a login in progress, for removed cookies,
- * and for 100 characters that the host adds.
+ * response stay below 2 KB. This limit reserves space for the cookie of a login in progress, for removed cookies, and
+ * for 100 characters that the host adds.
  */
 const MOST_BYTES = 1_440
-/** The number of bytes that the cookie's names, attributes and signature take. */
+/** Size of the cookie's names, attributes and signature, in bytes. */
 const OVERHEAD_BYTES = 262
 
 /** A request with a cookie session. */
@@ -57,9 +58,9 @@ export interface CookieSignIn extends SignInRecord {
  * Implements {@link Sessions} for a server that uses `cookie-session`, or other middleware that stores `req.session`
  * only in a signed cookie. The middleware must be installed before the plugin's routes.
  *
- * The cookie contains no tokens, so a logout at the IdP has no `id_token_hint`. The reason is nginx's default limit of
- * 4 KB for response headers. When the cookie contained the ID token of a user in 25 groups, each login failed with
- * status 502.
+ * The cookie contains no tokens, because nginx limits response headers to 4 KB by default. When the cookie contained
+ * the ID token of a user in 25 groups, each login failed with status 502. So a logout at the IdP has no
+ * `id_token_hint`.
  *
  * If the revocation store fails or times out, the methods reject and the request counts as not signed in.
  */
@@ -87,7 +88,7 @@ export function cookieSessions(
       const previous = cookieSignIn(req)
       const started: CookieSignIn = { ...record, handle: randomBytes(16).toString('base64url') }
       const stored = withoutRepetition(started)
-      // MeshCentral stores the domain and the user in the cookie a second time, so their size is added.
+      // Count the domain and the user twice, because MeshCentral stores them in the cookie a second time.
       const isTooLarge = bytesOf([stored, started.domainKey, started.userId]) > MOST_BYTES
       // Replace the old session even if the login fails below. No part of the old session may survive a login.
       replaceSession(req, isTooLarge ? null : { [KEY]: stored })
@@ -138,7 +139,10 @@ export function cookieSignIn({ session }: SessionRequest): CookieSignIn | undefi
   return record && { ...record, handle }
 }
 
-/** Omits the subject if the user id contains it, which is usual. `cookieSignIn` then reads it from the user id. */
+/**
+ * Omits the subject if the user id contains it, as it usually does. `cookieSignIn` then reads the subject from the user
+ * id.
+ */
 function withoutRepetition({ subject, ...record }: CookieSignIn): Partial<CookieSignIn> {
   return record.userId === `${USER_PREFIX}${subject}` ? record : { ...record, subject }
 }

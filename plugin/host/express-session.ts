@@ -21,30 +21,33 @@ import { NO_TOKENS } from './sign-in-record.ts'
 import { timeLimit } from './time-limit.ts'
 
 export interface ExpressSessionsOptions {
-  /** The cookie's name, as in the `name` option of express-session. Default: `connect.sid`. */
+  /** The cookie's name: the value of express-session's option `name`. Default `connect.sid`. */
   readonly cookieName?: string
-  /** Time limit of one operation of the session store or the revocation store. Milliseconds; default 10,000. */
+  /** Time limit of one operation of the session store or the revocation store, in milliseconds. Default 10,000. */
   readonly storeTimeoutMs?: number
-  /** How long a session is valid after its login, even while in use. Milliseconds; default 14 days. */
+  /** How long a session is valid after its login, even while in use, in milliseconds. Default 14 days. */
   readonly maxAgeMs?: number
   /**
-   * The store of ended sessions. Because the plugin also deletes ended sessions from the session store, the default,
-   * the process's memory, suits one process. A shared store is needed for several processes, and for session stores
-   * that survive a restart and have no method `all`.
+   * The store of ended sessions. Default: the process's memory. This suits one process, because the plugin also deletes
+   * ended sessions from the session store. A shared store is needed for several processes. It is also needed for
+   * session stores that survive a restart but have no method `all`.
    */
   readonly revocations?: RevocationStore
   /**
    * Whether to keep a login's tokens beside the session in its store, sealed with `host.secret`. The plugin then renews
-   * them at the IdP while the session is in use, and ends the session once the IdP refuses. With several processes,
-   * this needs a shared store in `revocations` that has the method `once`. Default false: the session itself contains
-   * the tokens, for `oidc.introspect` and the logout, and the plugin does not renew them.
+   * the tokens at the IdP while the session is in use, and ends the session when the IdP refuses. Several processes
+   * then need a shared store in `revocations` with the method `once`. Default false: the session itself contains the
+   * tokens, for `oidc.introspect` and the logout, and the plugin does not renew them.
    */
   readonly tokens?: boolean
-  /** How often to renew a session in use, if tokens are kept. Milliseconds; default 300,000; 0: never. */
+  /**
+   * Time between two renewals of a session in use, in milliseconds. Default 300,000. 0 means no renewals. Has no effect
+   * without `tokens`.
+   */
   readonly sessionCheckMs?: number
   readonly now?: () => number
   /**
-   * Default: the machine's clock.
+   * The clock. Default: the machine's clock.
    *
    * @internal
    */
@@ -71,7 +74,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
   const { cookieName = 'connect.sid', storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS } = options
   const { clock = systemClock, now = () => clock.now(), sessionCheckMs = 300_000 } = options
   const limit = timeLimit(clock, storeTimeoutMs)
-  // The memory store needs no time limit: it answers within the call.
+  // The memory store needs no time limit, because it does not wait for anything.
   const revocations = options.revocations ? withTimeLimit(options.revocations, limit) : memoryRevocations({ now })
   const operate = storeOperations(limit)
   const tokens = options.tokens ? expressTokens(operate, now) : undefined
@@ -103,8 +106,8 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
 }
 
 /**
- * Starts a session with a new id and without the content of the old session. This prevents session fixation: an
- * attacker who planted the old id or changed the old session gains no access.
+ * Starts a session with a new id and without the content of the old session. This prevents session fixation, in which
+ * an attacker plants a session id in the user's browser before the login.
  */
 async function start(parts: Parts, tokens: ExpressTokens | undefined, req: Request, signIn: SignIn): Promise<void> {
   const { ends, used, marks, operate, maxAgeMs } = parts
@@ -133,7 +136,7 @@ async function start(parts: Parts, tokens: ExpressTokens | undefined, req: Reque
     void operate('drop the session', (done) => session.destroy(done)).catch(() => undefined)
     throw error
   }
-  // Track the session, but not as used: no request has come with it yet.
+  // Track the session, but not as used, because no request has used it yet.
   used.note(session.id, record, sessionStore, Number.NEGATIVE_INFINITY)
 }
 
@@ -149,7 +152,7 @@ async function current({ ends, used }: Parts, req: Request): Promise<SignIn | un
   return signInOf(stored)
 }
 
-/** Returns the members of {@link Sessions} that exist only if tokens are stored. */
+/** Returns the members of {@link Sessions} that need stored tokens. */
 function renewable({ ends, used, maxAgeMs }: Parts, tokens: ExpressTokens, checkMs: number): Partial<Sessions> {
   const openSession = (session: UsedSession): OpenSession => {
     const { id, signIn, store } = session

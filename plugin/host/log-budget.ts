@@ -1,13 +1,13 @@
 import type { Clock, Timer } from '../clock.ts'
 import type { AuthLogEntry, Host } from './port.ts'
 
-/** Limit of log lines a second for one domain, event and code. */
+/** Limit of log lines per second for each combination of domain, event and code. */
 const MOST_LINES = 10
 const SECOND_MS = 1_000
 
 /**
- * The events that a stranger's request can cause. All other events are limited by the number of sessions, logins or
- * settings.
+ * The events that any stranger's request can cause. The number of all other events is limited by the number of
+ * sessions, logins or settings.
  */
 const REFUSALS: ReadonlySet<string> = new Set([
   'login-failed',
@@ -19,22 +19,21 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ])
 
 interface Second {
-  /** Elapsed time in milliseconds, as in `Clock.elapsed`. */
+  /** When the second began, in elapsed milliseconds (`Clock.elapsed`). */
   readonly beganAt: number
   written: number
   leftOut: number
-  /** Fires at the end of the second, to log how many lines were left out. */
+  /** The timer that logs the number of left-out lines at the end of the second. */
   timer: Timer | undefined
 }
 
 /**
- * Limits the number of log lines about refused requests. Any stranger can send such requests, and could otherwise fill
- * the disk.
+ * Limits the number of log lines about refused requests. Otherwise any stranger could fill the disk with such requests.
  *
  * For each domain, event and code, a period of one second begins with the first line. Its first {@link MOST_LINES}
  * lines are written, and the rest are counted. If lines were left out, one more line states their number at the end of
- * the second, or at {@link LogBudget.close}. Memory holds one entry for each combination of domain, event and code.
- * Strangers cannot add combinations.
+ * the second, or at {@link LogBudget.close}. Memory holds one entry for each combination of domain, event and code. A
+ * stranger's request cannot create a new combination.
  */
 export class LogBudget {
   readonly #write: Host['authLog']
@@ -65,7 +64,7 @@ export class LogBudget {
     )
   }
 
-  /** Logs how many lines were left out so far. */
+  /** Logs how many lines were left out in the current second, and stops the timers. */
   close(): void {
     for (const [key, { timer, leftOut }] of this.#seconds) {
       if (!timer) continue
@@ -88,8 +87,8 @@ export class LogBudget {
   #writeLeftOut(entry: AuthLogEntry, second: Second): void {
     const { leftOut } = second
     second.timer = undefined
-    // A timer may fire slightly early. Lines that are left out between then and the end of the second start a new
-    // count.
+    // Reset the count now. A timer may fire slightly early, and lines that are left out until the end of the second
+    // start a new count.
     second.leftOut = 0
     this.#write(linesLeftOut(entry, leftOut))
   }

@@ -2,8 +2,8 @@ import { systemClock } from '../clock.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
 /**
- * The only method of a Redis client that the plugin calls. A client of `redis` 4 or later can be passed as it is. For
- * `ioredis`, pass `{ sendCommand: ([name, ...rest]) => client.call(name, ...rest) }`.
+ * The only method of a Redis client that the plugin calls. A client of the package `redis`, version 4 or later, has it.
+ * For the package `ioredis`, pass `{ sendCommand: ([name, ...rest]) => client.call(name, ...rest) }`.
  */
 export interface RedisClient {
   sendCommand(words: string[]): Promise<unknown>

@@ -9,15 +9,15 @@ import type { TimeLimit } from './time-limit.ts'
 export const MAX_SESSION_MS = 14 * 24 * 60 * 60_000
 
 export interface MemoryRevocationsOptions {
-  /** Maximum number of keys. Default 50,000; each takes about 150 bytes. */
+  /** Limit of keys. Default 50,000. A key takes about 150 bytes. */
   readonly most?: number
   readonly now?: () => number
 }
 
 /**
- * Keeps revocations in the process's memory. This suits a single process, if its sessions end with it. If there are
- * more than `most` keys, the store drops the oldest one and revokes every session that began before it. So no revoked
- * session becomes valid again.
+ * Keeps revocations in the process's memory. This suits a server with a single process whose sessions end when it
+ * stops. If there are more than `most` keys, the store drops the oldest one and revokes every session that began before
+ * it. So no revoked session becomes valid again.
  */
 export function memoryRevocations({
   most = 50_000,
@@ -27,8 +27,8 @@ export function memoryRevocations({
   let allEndedAt: number | undefined
 
   /**
-   * Drops the oldest entries beyond `most`. Expired entries stay until then, because a wrong clock may make all entries
-   * seem expired.
+   * Drops the oldest entries beyond `most`. Does not drop expired entries earlier, because a wrong clock may make all
+   * entries seem expired.
    */
   function dropOldest() {
     for (const [key, { endedAt, until }] of entries) {
@@ -74,7 +74,7 @@ export function withTimeLimit(store: RevocationStore, limit: TimeLimit): Revocat
 }
 
 /**
- * Returns the keys of a session. The session is revoked if one of its keys was revoked at or after the session's start.
+ * Returns the revocation keys of a session. Revoking any one of them at or after the session's start ends the session.
  */
 export function keysOfSignIn({ domainKey, userId, issuer, subject, sid }: SignInRecord): readonly string[] {
   const key = keysOf(domainKey, issuer)
@@ -82,7 +82,9 @@ export function keysOfSignIn({ domainKey, userId, issuer, subject, sid }: SignIn
   return [key('subject', subject), ...sessionKeys, keyOfAccount(domainKey, userId)]
 }
 
-/** Returns the keys to revoke for a filter. Every matching session has one of them, and no other session does. */
+/**
+ * Returns the keys to revoke for a filter. Every matching session has one of these keys, and no other session has any.
+ */
 export function keysOfFilter({ domainKey, issuer, subject, sid, account }: SessionFilter): readonly string[] {
   const key = keysOf(domainKey, issuer)
   const accountKeys = account === undefined ? [] : [keyOfAccount(domainKey, account)]
@@ -96,7 +98,7 @@ function keyOfAccount(domainKey: string, userId: UserId): string {
   return keysOf(domainKey, '')('account', userId)
 }
 
-/** Returns the key of one session, from its random handle. */
+/** Returns the revocation key of a single session, from its random handle. */
 export function keyOfHandle(handle: string): string {
   return keysOf('', '')('handle', handle)
 }

@@ -3,27 +3,26 @@ import { deflateSync, inflateSync } from 'node:zlib'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
-/** The first byte of zlib's output. No JSON text begins with it. Source: RFC 1950, section 2.2. */
+/** The first byte of zlib's output. No JSON text begins with this byte. Source: RFC 1950, section 2.2. */
 const PACKED = 0x78
 
 /**
- * Encrypts text that leaves the server's control, such as in a browser's cookie, so that it can be neither read nor
- * changed there.
+ * Encrypts text that leaves the server, for example in a browser's cookie, so that nobody can read or change it there.
  */
 export interface Seal {
-  /** @param place what the text belongs to, such as a session. The sealed text does not open for another place */
+  /** @param place what the text belongs to, such as a session. The result can be opened only for the same place */
   seal(text: string, place: string): string
   /**
-   * Returns null if the text was sealed for another place, with another secret or for another purpose, or if it was
-   * changed.
+   * Decrypts a sealed text. Returns null if it was sealed for another place, with another secret or for another
+   * purpose, or if it was changed.
    */
   open(sealed: string, place: string): string | null
 }
 
 /**
  * Creates a seal with AES-256-GCM (NIST SP 800-38D). HKDF (RFC 5869) derives its key from the secret for this purpose.
- * The seal uses the synchronous functions of `node:crypto`. Web Crypto would use the thread pool. With two calls a
- * login, that took as long as a whole request.
+ * The seal uses the synchronous functions of `node:crypto`, because Web Crypto uses the thread pool. For the two calls
+ * of a login, that took as long as a whole request.
  *
  * @param packs whether to compress the text first, which suits JSON that is stored for a long time. The seal also opens
  *   text that was sealed without compression

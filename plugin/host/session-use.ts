@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 
 /**
- * When a session was last used, and when it was last taken for a check. Both are elapsed milliseconds
- * (`Clock.elapsed`), so steps of the system clock do not affect them.
+ * When a session was last used (`seenAt`), and when it was last taken for a check (`takenAt`). Both are elapsed
+ * milliseconds (`Clock.elapsed`), so that changes of the system clock do not affect them.
  */
 export interface SessionUse {
   seenAt: number
@@ -21,9 +21,9 @@ export function firstUse(clock: Clock, startedAt: number): SessionUse {
 
 /**
  * Yields the sessions that were last taken at least `forMs` ago and were used since, starting with the session that
- * waited longest. A session counts as taken once the caller asks for the next one.
+ * waited longest. A session counts as taken when the caller asks for the next session.
  *
- * @param isUsed whether a session is in use although it sent no request, such as by an open socket
+ * @param isUsed whether a session is in use although it sent no request, for example because it has an open socket
  */
 export function* dueSessions<Session extends SessionUse>(
   forMs: number,

@@ -1,14 +1,14 @@
 import { isJsonObject, membersOf } from '../config/json/json-object.ts'
 import type { SessionTokens, SignIn, Tokens } from './port.ts'
 
-/** The part of a login that every kind of session stores: everything but the tokens. */
+/** The part of a login that every kind of session stores: all members except the tokens. */
 export type SignInRecord = Omit<SignIn, 'idToken' | 'tokens'>
 
 /**
  * Reads the record of a login. Session stores and cookies are outside the plugin's control, so their content is checked
  * like any input.
  *
- * @param subject by default the record's own; cookie sessions may omit it from the record
+ * @param subject the subject. Default: the record's own. Cookie sessions may omit it from the record
  * @returns undefined if the value is no such record
  */
 export function readRecord(value: unknown, subject = membersOf(value).subject): SignInRecord | undefined {

@@ -1,7 +1,7 @@
 import { type Clock, isLate } from '../clock.ts'
 
 /**
- * Settles like `work`, or rejects with the error text `reason` if `work` does not settle in time. The work itself
+ * Settles like `work`. If `work` does not settle in time, rejects with the error text `reason`; the work itself
  * continues.
  */
 export type TimeLimit = <Result>(work: Promise<Result>, reason: string) => Promise<Result>

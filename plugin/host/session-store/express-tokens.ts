@@ -7,7 +7,7 @@ import { type StoreOperation, storeEntry } from './store-operations.ts'
 
 /** Stores the sealed tokens of sessions in the session store. */
 export interface ExpressTokens {
-  /** Sets the secret that tokens are sealed with. `keep` rejects until this is called. */
+  /** Sets the secret that encrypts tokens. Until then, `keep` rejects. */
   sealBy(secret: string): void
   keep(store: Store, id: string, tokens: SessionTokens, until: number): Promise<void>
   /** Replaces a session's tokens. Does nothing if no tokens of the session are stored. */
@@ -21,11 +21,11 @@ interface TokenEntry {
 }
 
 /**
- * Stores tokens in a separate entry beside the session. When a request ends, it writes the whole session back as it was
- * when the request began. If the session contained the tokens, this would restore a refresh token that was already
- * used.
+ * Stores tokens in a separate entry beside the session. At the end of a request, express-session writes the whole
+ * session back as it was at the request's start. If the session contained the tokens, this could restore a refresh
+ * token that was already used.
  *
- * @param now milliseconds since 1970
+ * @param now returns the current time in milliseconds since 1970
  */
 export function expressTokens(operate: StoreOperation, now: () => number): ExpressTokens {
   let seal: Seal | undefined

@@ -14,11 +14,11 @@ export interface SessionEndsOptions {
   readonly revocations: RevocationStore
   readonly used: UsedSessions
   readonly marks: SidMarks
-  /** Stores the tokens. Undefined if the sessions themselves contain the tokens. */
+  /** The store of tokens. Undefined if the sessions themselves contain the tokens. */
   readonly tokens: ExpressTokens | undefined
   readonly operate: StoreOperation
   readonly maxAgeMs: number
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
 }
 
@@ -26,9 +26,9 @@ export interface SessionEndsOptions {
  * Decides which sessions of express-session are valid, and ends sessions.
  *
  * A session is valid until it is `maxAgeMs` old or one of its keys is revoked, and only while its issuer is accepted.
- * To end a session, its keys are revoked first. Then it is deleted from the store together with its tokens and its
- * mark. The revocation covers sessions that deletion misses: a concurrent request may write a session back into the
- * store, and a concurrent login may be saved after the store was listed.
+ * To end a session, this class first revokes its keys. Then it deletes the session from the store, with its tokens and
+ * its `sid` mark. The revocation also ends sessions that the deletion misses: a concurrent request may write a session
+ * back into the store, and a concurrent login may be saved after the store was listed.
  */
 export class SessionEnds {
   readonly #options: SessionEndsOptions
@@ -56,8 +56,8 @@ export class SessionEnds {
   }
 
   /**
-   * Revokes one session. Deleting it is not enough: a concurrent request may write it back into the store under the
-   * same id.
+   * Revokes one session. Deleting the session is not enough, because a concurrent request may write it back into the
+   * store under the same id.
    */
   async revoke(stored: Pick<StoredSignIn, 'id' | 'startedAt'> | undefined): Promise<void> {
     const { revocations, maxAgeMs, now } = this.#options
@@ -81,7 +81,11 @@ export class SessionEnds {
     await Promise.all([this.forget(store, [id]), marks.removeOne(store, { ...signIn, id })])
   }
 
-  /** @returns how many sessions ended; null if the store cannot list its sessions */
+  /**
+   * Ends the matching sessions.
+   *
+   * @returns how many sessions ended, or null if the store cannot list its sessions
+   */
   async endMatching(store: Store, filter: SessionFilter): Promise<number | null> {
     const { revocations, marks, operate, maxAgeMs, now } = this.#options
     const keys = keysOfFilter(filter)
@@ -90,15 +94,15 @@ export class SessionEnds {
     const ids = await this.#idsWithKeys(store, keys)
     await Promise.all(ids.map((id) => operate('end a session', (done) => store.destroy(id, done))))
     await this.forget(store, ids)
-    // Remove the mark, because otherwise the session's former user could cause listing after listing of the store with
-    // this `sid`.
+    // Remove the mark. Otherwise the former user could cause repeated listings of the store by front-channel logouts
+    // with this `sid`.
     await marks.remove(store, filter)
     return canList(store) ? ids.length : null
   }
 
   /**
-   * Whether a session matches. A filter with only a `sid` may come from any stranger, by front-channel logout. So the
-   * store is not listed for such a filter.
+   * Whether a session matches. Any stranger can cause a call with only a `sid`, by front-channel logout. So for such a
+   * filter, the store is not listed.
    */
   async knows(store: Store, filter: SessionFilter): Promise<boolean> {
     const { used, marks } = this.#options

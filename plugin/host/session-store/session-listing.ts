@@ -1,6 +1,6 @@
 /**
  * Shares listings of a session store among callers, because a listing reads the whole store. Each caller gets a listing
- * that began after its call. Callers that arrive during a listing share the next one. So only one listing runs at a
+ * that began after its call. Callers that arrive during a listing share the next listing. So only one listing runs at a
  * time, however many logouts arrive.
  */
 export function sharedListing<Entry>(list: () => Promise<readonly Entry[]>): () => Promise<readonly Entry[]> {

@@ -5,13 +5,16 @@ import { keyOfHandle, keysOfFilter } from '../revocations.ts'
 import type { SignInRecord } from '../sign-in-record.ts'
 import { type StoreOperation, storeEntry } from './store-operations.ts'
 
-/** The marks in a session store. A mark lists the sessions that belong to one IdP session id (`sid`). */
+/** The marks in a session store. A mark is an entry that lists the sessions of one IdP session id (`sid`). */
 export interface SidMarks {
-  /** Marks the sid of a session for as long as the session can be valid. Does nothing for a session without a sid. */
+  /**
+   * Adds a session to the mark of its sid, for as long as the session can be valid. Does nothing if the session has no
+   * sid.
+   */
   add(store: Store, session: MarkedSession, until: number): Promise<void>
-  /** Removes one session from its sid's mark. The mark stays while another session has the sid. */
+  /** Removes one session from the mark of its sid. The mark stays if it lists other sessions. */
   removeOne(store: Store, session: MarkedSession): Promise<void>
-  /** Whether a session has the filter's sid. Only the sid is compared. */
+  /** Whether there is a session with the filter's sid. Ignores the filter's other members. */
   has(store: Store, filter: SessionFilter): Promise<boolean>
   /** Removes the mark of a sid after its sessions ended. Does nothing for a filter without a sid. */
   remove(store: Store, filter: SessionFilter): Promise<void>
@@ -23,7 +26,7 @@ export type MarkedSession = Pick<SignInRecord, 'domainKey' | 'issuer' | 'sid'> &
 interface Mark {
   /** Digests of the session ids. */
   readonly sessions: readonly string[]
-  /** Milliseconds since 1970. */
+  /** When the mark expires, in milliseconds since 1970. */
   readonly until: number
 }
 
@@ -32,22 +35,22 @@ interface MarkEntry {
 }
 
 /**
- * Limit of the sessions of one sid. A sid has one session for each host name that the browser uses to reach the server,
- * and a few more from simultaneous logins.
+ * Limit of the sessions of one sid. A browser has one session for each host name of the server, and a few more from
+ * simultaneous logins.
  */
 const MOST_SESSIONS = 20
 
 /**
- * Stores an entry for each sid beside the sessions in their store. Any stranger can request front-channel logout with
- * an invented sid, so the look-up of a sid must be cheap. Listing 10,000 sessions took 98 ms of CPU. Looking up one
- * entry takes the same time at any number of sessions (benchmark rows `frontchannel`). All processes see the entry, and
- * it survives a restart.
+ * Stores an entry for each sid beside the sessions in their store. Any stranger can request a front-channel logout with
+ * an invented sid, so the look-up of a sid must be cheap. Listing 10,000 sessions took 98 ms of CPU time. The time to
+ * look up one entry does not depend on the number of sessions (benchmark rows `frontchannel`). All processes see the
+ * entry, and it survives a restart.
  *
- * The entry contains digests of the ids of its sessions. It is removed with the last of its sessions, or when an IdP
- * ends the sid. If two logins with one sid are simultaneous, the entry may lack one session. No browser can be signed
- * in by an entry, because no cookie names it.
+ * The entry contains digests of the ids of its sessions. The entry is removed with the last of its sessions, or when an
+ * IdP ends the sid. If two logins with the same sid are simultaneous, the entry may lack one of the sessions. The entry
+ * gives no access, because no browser's cookie names it.
  *
- * @param now milliseconds since 1970
+ * @param now returns the current time in milliseconds since 1970
  */
 export function sidMarks(operate: StoreOperation, now: () => number): SidMarks {
   async function read(store: Store, key: string): Promise<Mark> {

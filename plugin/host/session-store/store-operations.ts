@@ -4,7 +4,7 @@ import type { TimeLimit } from '../time-limit.ts'
 /**
  * Runs one operation of a session store, with a time limit.
  *
- * @param task what the store should do, for error messages
+ * @param task what the store should do; completes the error message "The session store could not …"
  */
 export type StoreOperation = <Result = void>(task: string, run: StoreCall<Result>) => Promise<Result | undefined>
 
@@ -14,7 +14,7 @@ export function storeOperations(limit: TimeLimit): StoreOperation {
   return <Result = void>(task: string, run: StoreCall<Result>) =>
     limit(
       new Promise<Result | undefined>((resolve, reject) => {
-        // Stores report failure with any truthy value. The middleware itself uses null and undefined for success.
+        // Stores report failure with any truthy value. On success, the value is null or undefined.
         run((error, result) => (error ? reject(error) : resolve(result)))
       }).catch((cause: unknown) => {
         throw new Error(`The session store could not ${task}.`, { cause })

@@ -11,8 +11,8 @@ export interface StoredSignIn extends SignIn {
 }
 
 /**
- * The member of the session that holds the login. The plugin does not change the host's own members, but they do not
- * survive a login.
+ * The member of the session that holds the login. The plugin does not change the host's own members of a session. They
+ * are lost at a login, because a login starts a new session.
  */
 interface SignInMember {
   oidcSignIn?: unknown
@@ -25,19 +25,19 @@ interface SignInMember {
 type MaybeSessionRequest = Omit<Request, 'session' | 'sessionStore'> &
   Partial<Pick<Request, 'session' | 'sessionStore'>>
 
-/** The session's cookie, with an attribute that only newer versions of express-session have. */
+/** The session's cookie. Only newer versions of express-session have the attribute `partitioned`. */
 type SessionCookie = Session['cookie'] & { readonly partitioned?: unknown }
 
 export function signInOf({ id: _id, ...signIn }: StoredSignIn): SignIn {
   return signIn
 }
 
-/** Reads the login from the request's session. Undefined if there is none. */
+/** Reads the login from the request's session. Returns undefined if there is no login. */
 export function storedSignIn({ session }: MaybeSessionRequest): StoredSignIn | undefined {
   return isJsonObject(session) ? signInIn(session) : undefined
 }
 
-/** Reads the login from a session. Undefined if there is none. */
+/** Reads the login from a session. Returns undefined if there is no login. */
 export function signInIn(session: object): StoredSignIn | undefined {
   const { oidcSignIn }: SignInMember = session
   const record = readRecord(oidcSignIn)
@@ -53,13 +53,21 @@ export function storeSignIn(session: SessionData & SignInMember, signIn: StoredS
   session.oidcSignIn = signIn
 }
 
-/** @throws Error if express-session did not run for this request */
+/**
+ * Returns the request's session.
+ *
+ * @throws Error if express-session did not run for this request
+ */
 export function sessionOf({ session }: MaybeSessionRequest): Session {
   if (!isJsonObject(session)) throw missingMiddleware()
   return session as unknown as Session
 }
 
-/** @throws Error if express-session did not run for this request */
+/**
+ * Returns the request's session store.
+ *
+ * @throws Error if express-session did not run for this request
+ */
 export function storeOf({ sessionStore }: MaybeSessionRequest): Store {
   if (!sessionStore) throw missingMiddleware()
   return sessionStore
@@ -67,8 +75,8 @@ export function storeOf({ sessionStore }: MaybeSessionRequest): Store {
 
 /** Removes the session's cookie from the browser. */
 export function clearSessionCookie(res: Response, name: string, cookie: SessionCookie): void {
-  // A browser removes a cookie only if the path and the domain are the same. It removes a secure cookie only by another
-  // secure cookie.
+  // A browser removes a cookie only if path and domain are equal. A secure cookie can only be removed by a secure
+  // cookie.
   const { path, domain, secure, httpOnly, sameSite, partitioned } = cookie
   res.clearCookie(name, {
     ...(path === undefined ? {} : { path }),

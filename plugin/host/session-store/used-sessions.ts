@@ -4,7 +4,7 @@ import { dueSessions, firstUse, type SessionUse } from '../session-use.ts'
 import type { SignInRecord } from '../sign-in-record.ts'
 import { keyOfSid } from './sid-marks.ts'
 
-/** A session that this process has seen in a request. */
+/** A session that was used in a request to this process. */
 export interface UsedSession extends SessionUse {
   readonly id: string
   readonly signIn: SignInRecord
@@ -12,14 +12,14 @@ export interface UsedSession extends SessionUse {
 }
 
 /**
- * Limit of the sessions that a process tracks; one takes about a kilobyte. Beyond it, the session that was idle longest
- * is not tracked until its next request. In a store that cannot list its sessions, an untracked session can be revoked,
- * but is not deleted.
+ * Limit of tracked sessions. A session takes about a kilobyte. Beyond the limit, the session that was idle longest is
+ * not tracked until its next request. If a store cannot list its sessions, an untracked session can only be revoked,
+ * not deleted from the store.
  */
 const MOST_USED = 10_000
 
 /**
- * The sessions that this process has seen, in order of use, with the number of sessions for each `sid`.
+ * The sessions that were used in requests to this process, in order of use. Also counts the sessions of each `sid`.
  *
  * A session is tracked from its first request, and moves to the end at each further request. It is removed when it
  * ends, or when there are too many sessions and it was idle longest.
@@ -68,7 +68,7 @@ export class UsedSessions {
     return [...this.#sessions.values()]
   }
 
-  /** Yields the given sessions that are due for a check, as `dueSessions` does. */
+  /** Yields those of the given sessions that are due for a check, as `dueSessions` does. */
   due(forMs: number, sessions: readonly UsedSession[]): Iterable<UsedSession> {
     return dueSessions(forMs, sessions, this.#clock)
   }

@@ -2,12 +2,12 @@ import type { TimeLimit } from '../time-limit.ts'
 import { type PgPool, pgTable, quotedName } from './pg-table.ts'
 import { LATE, rowsOf, type SqlTable, type SqlValue } from './sql-table.ts'
 
-/** The part of a connection pool that transactions need. The pool of package `pg`, version 8, has it. */
+/** The methods of a connection pool that transactions need. The pool of package `pg`, version 8, has them. */
 export interface PgPoolOfClients extends PgPool {
   connect(): Promise<PgPool & { release(broken?: boolean): void }>
 }
 
-/** The arbitrary number of the advisory lock that all processes take for `runAlone`. */
+/** The number of the advisory lock that all processes take for `runAlone`. It is arbitrary. */
 const LOCK = 0x6d63616c
 
 /** Opens a table of PostgreSQL. The first statement creates the table if it is missing. */
@@ -28,7 +28,8 @@ export function pgStatements(pool: PgPoolOfClients, table: string, columns: stri
       broken = false
       return rowCount ?? 0
     } finally {
-      // A client inside a transaction must not return to the pool. Closing it is a rollback that cannot fail.
+      // After an error, close the client instead of returning it to the pool, because it may be inside a transaction.
+      // Closing it rolls the transaction back.
       client.release(broken)
     }
   }

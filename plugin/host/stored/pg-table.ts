@@ -1,6 +1,6 @@
 import { onceResolved } from './once-resolved.ts'
 
-/** The part of a connection pool that single statements need. The pool of package `pg`, version 8, has it. */
+/** The method of a connection pool that single statements need. The pool of package `pg`, version 8, has it. */
 export interface PgPool {
   query(
     text: string,
@@ -8,21 +8,22 @@ export interface PgPool {
   ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>
 }
 
-/** The arbitrary number of the advisory lock that all processes take while they create a table. */
+/** The number of the advisory lock that all processes take while they create a table. It is arbitrary. */
 const LOCK = 0x6d636f69
 
 /**
- * Returns a function that creates a table if it is missing and the pool's user may create it.
+ * Returns a function that creates a table if it is missing. If the pool's user may not create tables, an administrator
+ * must create it.
  *
  * @param name the quoted name, as {@link quotedName} returns it
  */
 export function pgTable(pool: PgPool, name: string, columns: string): () => Promise<void> {
   return onceResolved(async () => {
-    // Check first. An administrator may have created the table for a database user who may create none.
+    // Check first, because an administrator may have created the table for a database user who may not create tables.
     const { rows } = await pool.query('SELECT to_regclass($1) AS found', [name])
     if (valueIn(rows, 'found') !== null) return
-    // `IF NOT EXISTS` alone lets one of two simultaneous statements fail, so both wait for the lock. Statements in one
-    // text are one transaction, and the lock lasts until its end.
+    // Take a lock, because one of two simultaneous `CREATE TABLE IF NOT EXISTS` statements fails. Both statements of
+    // the text are one transaction, and the lock lasts until its end.
     await pool.query(`SELECT pg_advisory_xact_lock(${LOCK}); CREATE TABLE IF NOT EXISTS ${name} (${columns})`)
   })
 }

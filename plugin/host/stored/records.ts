@@ -6,10 +6,10 @@ import { type TimeLimit, timeLimit } from '../time-limit.ts'
 export const MOST_ACCOUNTS = 100_000
 
 export interface StoredOptions {
-  /** Time limit of one operation of the store. Milliseconds; default 10,000. */
+  /** Time limit of one operation of the store, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number
   /**
-   * Default: the machine's clock.
+   * The clock. Default: the machine's clock.
    *
    * @internal
    */
@@ -18,8 +18,8 @@ export interface StoredOptions {
 
 export interface StoredAccountsOptions extends StoredOptions {
   /**
-   * Maximum number of accounts in a domain. The logins of further users are refused as `account_limit`. Default
-   * 100,000.
+   * Limit of accounts in a domain. Beyond it, logins of users without an account are refused as `account_limit`.
+   * Default 100,000.
    */
   readonly most?: number
 }
@@ -30,7 +30,9 @@ export interface StoredAccount extends Account {
   readonly emailVerified: Profile['emailVerified']
 }
 
-/** A ready-made implementation of {@link Accounts}. Calls that change a missing account reject. */
+/**
+ * A ready-made implementation of {@link Accounts}. A call that changes an account rejects if the account is missing.
+ */
 export interface StoredAccounts extends Accounts {
   find(domainKey: string, id: UserId): Promise<StoredAccount | undefined>
 }
@@ -40,7 +42,10 @@ export interface StoredAccounts extends Accounts {
  * administrators create. A mirrored group and an administrator's group of the same name are two groups.
  */
 export interface StoredUserGroups extends UserGroups {
-  /** Returns the names of all groups of the user in alphabetical order. A name appears twice if both kinds have it. */
+  /**
+   * Returns the names of all groups of the user in alphabetical order. A name appears twice if there are a mirrored
+   * group and an administrator's group with that name.
+   */
   allOf(domainKey: string, id: UserId): Promise<readonly string[]>
   /** Adds the user to an administrator's group, and creates the group if it is missing. */
   joinByHand(domainKey: string, id: UserId, name: string): Promise<void>

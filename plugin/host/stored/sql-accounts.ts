@@ -29,7 +29,7 @@ const COLUMNS = `
   issuer TEXT,
   PRIMARY KEY (domain, id)`
 
-/** Error codes of SQLite and PostgreSQL for a row with an existing key. */
+/** Error codes of SQLite and PostgreSQL for a row whose primary key already exists. */
 const KEY_EXISTS: ReadonlySet<unknown> = new Set(['SQLITE_CONSTRAINT', '23505'])
 
 /** Keeps a server's accounts in a table of SQLite, which several processes may share. */
@@ -63,7 +63,7 @@ function sqlAccounts(table: SqlTable, { most = MOST_ACCOUNTS }: StoredAccountsOp
       }
     },
     create: async (domain, { id, name: displayName, email, emailVerified, issuer = null }) => {
-      // The count and the new row are one statement, so that no other login adds an account between them.
+      // Count the accounts and insert the new row in one statement, so that no other login adds an account in between.
       const sql = `INSERT INTO ${name} (domain, id, name, email, email_verified, site_admin, issuer) SELECT $1, $2, $3, $4, $5, 0, $6
         WHERE (SELECT count(*) FROM (SELECT 1 FROM ${name} WHERE domain = $1 AND id <> $2 LIMIT $7) AS others) < $7`
       const values = [domain, id, displayName, email, asInteger(emailVerified), issuer, most]

@@ -8,8 +8,8 @@ export interface SqlTable {
   /** @returns the number of changed rows */
   run(sql: string, ...values: SqlValue[]): Promise<number>
   /**
-   * Like `run`, but no other `runAlone` statement runs meanwhile. So a count inside the statement is still right when
-   * it writes.
+   * Like `run`, but no other `runAlone` statement runs at the same time. So a count in the statement is still correct
+   * when the statement writes.
    */
   runAlone(sql: string, ...values: SqlValue[]): Promise<number>
   all(sql: string, ...values: SqlValue[]): Promise<readonly SqlRow[]>

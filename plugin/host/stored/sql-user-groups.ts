@@ -56,7 +56,7 @@ function sqlUserGroups(table: SqlTable): StoredUserGroups {
     leave: leave(MIRRORED),
     joinByHand: join(BY_HAND),
     leaveByHand: leave(BY_HAND),
-    // Sort here and not in SQL, because each database has its own collation.
+    // Sort here and not in SQL, because each database sorts differently.
     allOf: async (domain, id) => namesIn(await table.all(`SELECT group_name AS name ${ofUser}`, domain, id)).sort(),
   }
 }

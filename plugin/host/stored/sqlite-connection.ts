@@ -4,8 +4,8 @@ import { quotedName } from './pg-table.ts'
 import { LATE, rowsOf, type SqlTable, type SqlValue } from './sql-table.ts'
 
 /**
- * The part of a database connection that is used. The class `Database` of package `sqlite3`, version 6, has it. Set its
- * `busyTimeout` if several processes write.
+ * The methods of a database connection that the plugin calls. The class `Database` of package `sqlite3`, version 6, has
+ * them. Set its `busyTimeout` if several processes write.
  */
 export interface SqliteConnection {
   run(
@@ -38,7 +38,7 @@ export function sqliteTable(connection: SqliteConnection, table: string, columns
   return {
     name,
     run: (sql, ...values) => inTime(() => run(sql, values)),
-    // SQLite itself allows one writing statement at a time.
+    // No lock is needed, because SQLite itself executes one writing statement at a time.
     runAlone: (sql, ...values) => inTime(() => run(sql, values)),
     all: async (sql, ...values) => rowsOf(await inTime(() => all(sql, values))),
   }
