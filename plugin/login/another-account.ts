@@ -4,7 +4,7 @@ import { type BrowserCookies, type CookieRules, fullName, setCookie } from './tr
 const LIFE_MS = 10 * 60_000
 const NAME = 'oidc-another-account'
 
-/** Errors that refuse one account. Another account of the same user may still be accepted. */
+/** Errors that refuse one account. The user may have another account at the IdP that is accepted. */
 const ACCOUNT_REFUSALS: readonly LoginErrorCode[] = ['not_in_required_group', 'account_unknown', 'account_locked']
 
 /** Whether a login that failed with this code could succeed with another account. */
@@ -13,8 +13,9 @@ export function couldAnotherAccountHelp(code: LoginErrorCode): boolean {
 }
 
 /**
- * Makes the browser's next logins ask the user for an account. Otherwise the IdP would sign the refused account in
- * again without asking. The cookie is no secret: an attacker who sets it only makes the IdP ask.
+ * Makes the IdP ask the user for an account at the next logins of this browser. Otherwise the IdP would sign in the
+ * refused account again without asking. The cookie is not sealed, because an attacker who sets it only makes the IdP
+ * ask.
  *
  * @returns a value of `Set-Cookie`
  */
@@ -22,7 +23,11 @@ export function requestAnotherAccount(rules: CookieRules): string {
   return setCookie(fullName(NAME, rules), '1', LIFE_MS, rules)
 }
 
-/** Removes the cookie of {@link requestAnotherAccount} after a successful login. @returns a value of `Set-Cookie` */
+/**
+ * Removes the cookie of {@link requestAnotherAccount} after a successful login.
+ *
+ * @returns a value of `Set-Cookie`
+ */
 export function cancelAnotherAccount(rules: CookieRules): string {
   return setCookie(fullName(NAME, rules), '', 0, rules)
 }

@@ -1,9 +1,9 @@
 /**
- * Returns the claim of exactly that name, or else the value at that dotted path. `realm_access.roles` is `roles` in the
- * object `realm_access`, and `emails.0` is the first item of the array `emails`.
+ * Returns the claim with exactly this name. If there is none, reads the name as a dotted path: `realm_access.roles` is
+ * `roles` in the object `realm_access`, and `emails.0` is the first item of the array `emails`.
  *
- * Longer member names are tried first, because client ids contain dots too (`resource_access.mesh.example.roles`). Only
- * own members and items are read, so that no path leads to inherited members such as `toString`.
+ * Longer member names are tried first, because client ids contain dots too (`resource_access.mesh.example.roles`).
+ * Inherited members such as `toString` are never read.
  */
 export function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   const parts = path.split('.')
@@ -28,8 +28,8 @@ function valueAt(value: unknown, parts: readonly string[]): unknown {
 }
 
 /**
- * Matches an array index in the notation of JSON Pointer (RFC 6901, section 4). Each item thus has exactly one name,
- * and `length` is not an index.
+ * Matches an array index in the notation of JSON Pointer (RFC 6901, section 4). So each item has exactly one name, and
+ * `length` is not an index.
  */
 const INDEX = /^(?:0|[1-9]\d{0,8})$/
 

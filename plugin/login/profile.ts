@@ -8,11 +8,11 @@ export type Claims = Readonly<Record<string, unknown>>
 
 const MOST_SUBJECT_CHARACTERS = 255
 
-/** The profile of a login, and whether its name is from the IdP. */
+/** The profile of a login, with the information whether the IdP sent the name. */
 export interface Identity extends Profile {
   /**
-   * False if the IdP did not send the configured name claim, so that the name is a fallback. A fallback is used for a
-   * new account, but does not rename an existing one.
+   * False if the IdP did not send the configured name claim, so that the name is a fallback. A new account gets the
+   * fallback. An existing account keeps its name.
    */
   readonly isNameClaimed: boolean
 }
@@ -21,8 +21,9 @@ export interface Identity extends Profile {
  * Reads the identity from the claims. The id is `~oidc:` followed by the unchanged value of the configured claim. Each
  * configured claim name may be a dotted path.
  *
- * @throws LoginError `subject_unusable` if the id would have to be cleaned or cut, because the result could be another
- *   user's id. Also if the id is an address that the IdP has not verified
+ * @throws LoginError `subject_unusable` if the value contains forbidden characters or is too long. It is not cleaned or
+ *   cut, because the result could be another user's id. Also if the value is an e-mail address that the IdP has not
+ *   verified
  */
 export function profileOf(claims: Claims, names: CustomSettings['claims']): Identity {
   const subject = claimAt(claims, names.uuid)
@@ -52,8 +53,8 @@ export function isKnownByAddress({ uuid, email }: CustomSettings['claims']): boo
 }
 
 /**
- * Returns whether the IdP has verified the e-mail address, or null if it does not say. Amazon Cognito, Apple and PayPal
- * send the strings "true" and "false". Any other value means unverified.
+ * Returns whether the IdP has verified the e-mail address, or null if it does not state that. Amazon Cognito, Apple and
+ * PayPal send the strings "true" and "false". Any other value means unverified.
  */
 export function isEmailVerified({ email_verified: verified }: Claims): boolean | null {
   if (verified === undefined || verified === null) return null
@@ -85,13 +86,13 @@ function isUsableSubject(value: unknown): value is string {
   )
 }
 
-/** Limit of UTF-16 code units that hosts can store. */
+/** Limit of the length of a name or an e-mail address, in UTF-16 code units. Hosts may not be able to store more. */
 const MOST_UNITS = 255
 
 /**
- * Returns a user's name without line breaks, control characters and direction characters, cut between whole characters.
- * Joiners (U+200C, U+200D) stay, because Persian and Indian names and emoji differ without them. Returns undefined if
- * nothing visible is left.
+ * Cleans a user's name: removes line breaks, control characters and direction characters, and cuts it between whole
+ * characters. Keeps joiners (U+200C, U+200D), because Persian and Indian names and emoji need them. Returns undefined
+ * if nothing visible is left.
  */
 function personalName(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
@@ -100,7 +101,8 @@ function personalName(value: unknown): string | undefined {
 }
 
 /**
- * Returns a cleaned e-mail address. Replaces joiners too, because two addresses that differ only in joiners look alike.
+ * Cleans an e-mail address like a name, but also replaces joiners, because two addresses that differ only in joiners
+ * look alike.
  */
 function personalAddress(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined

@@ -14,12 +14,12 @@ export interface SignInResult extends AppliedRules {
   readonly created: boolean
 }
 
-/** The user who signs in. If `isNameClaimed` is absent, it is true. */
+/** The user who signs in. `isNameClaimed` is true by default. */
 export type SignInIdentity = Profile & Partial<Identity>
 
 /**
  * Signs in an authenticated user. First decides whether the user is admitted, then writes account, rights and groups
- * through the host port. A refusal writes nothing. The caller locks the refused user out of an existing account
+ * through the host port. A refusal writes nothing. If a refused user has an account, the caller must lock the user out
  * (`sessions/refused-user.ts`).
  *
  * @param reported fields about groups, for the log line of a refusal
@@ -37,7 +37,7 @@ export async function signIn(
   const mayCreate = settings.newAccounts ?? host.newAccountsAllowed?.(settings.key) ?? false
   try {
     const account = await host.accounts.find(settings.key, profile.id)
-    // Check the issuer first: another IdP must neither open the account of this id nor take rights from it.
+    // Check the issuer first, because another IdP must neither open the account with this id nor change its rights.
     checkIssuer(account, profile, settings.custom)
     const access = decideAccess(memberships, settings.groups)
     if (!access.admitted) throw refusal(access.code, profile, reported)
@@ -72,7 +72,7 @@ function refusal(
 
 /**
  * Refuses an account of another issuer, because an id is unique within one issuer only. An account without a stored
- * issuer gets the issuer of its next login.
+ * issuer is accepted, and gets the issuer of this login.
  */
 function checkIssuer(
   account: Account | undefined,
@@ -98,7 +98,11 @@ interface AccountWrite {
   readonly accounts: Accounts
 }
 
-/** Updates the account, or creates it. @returns true if the account was created */
+/**
+ * Updates the account, or creates it.
+ *
+ * @returns true if the account was created
+ */
 async function writeAccount(write: AccountWrite, account: Account | undefined): Promise<boolean> {
   const { profile, domainKey, custom, mayCreate, accounts } = write
   if (account) {

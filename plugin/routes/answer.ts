@@ -4,13 +4,14 @@ import { membersOf } from '../config/json/json-object.ts'
 /** Every answer of an IdP contains at least one of these parameters. A signed answer is in `response`. */
 const ANSWER_PARAMETERS = ['state', 'code', 'error', 'response']
 
-/** Returns the parameters of a request to the redirect path, from its address or its posted form. */
+/** Returns the parameters of a request to the redirect path. Reads them from the address or from the posted form. */
 export function answerOf(req: Request): URLSearchParams {
   if (req.method !== 'POST') return new URLSearchParams(queryOf(req.originalUrl))
   const answer = new URLSearchParams()
   for (const [name, field] of Object.entries(membersOf(req.body))) {
-    // A repeated field stays repeated, so that it is refused later. Otherwise two readers could pick different values.
-    // The host's parser may have turned a field into an object. Such a field is read as empty, and refused as one.
+    // Keep a repeated field repeated, so that it is refused later. Otherwise two functions could read different values.
+    // If the host's parser turned a field into an object, read the field as empty. It is then refused as an empty
+    // field.
     for (const value of [field].flat()) answer.append(name, typeof value === 'string' ? value : '')
   }
   return answer
@@ -29,7 +30,7 @@ export function isAnswer(parameters: URLSearchParams): boolean {
   return ANSWER_PARAMETERS.some((name) => parameters.has(name))
 }
 
-/** Whether the browser only prefetches a page that the user may never open. Such a request must not use up a login. */
+/** Whether the browser only prefetches a page that the user may never open. A prefetch must not use up a login. */
 export function isPrefetch(req: Request): boolean {
   return ['sec-purpose', 'purpose', 'x-moz'].some((name) => String(req.headers[name] ?? '').includes('prefetch'))
 }

@@ -2,16 +2,16 @@ import type { Response } from 'express'
 import type { Sessions } from '../host/port.ts'
 
 /**
- * Limit of bytes for all cookies that one response sets. By default, nginx accepts 4 KB of response headers. For more,
- * it sends a 502.
+ * Limit of bytes for all cookies that one response sets. By default, nginx answers 502 if a response has more than 4 KB
+ * of headers.
  */
 const MOST_COOKIE_BYTES = 2_048
 /**
- * Limit of bytes for the cookies and the redirect address together. The remaining header space is for the host and its
- * proxies.
+ * Limit of bytes for the cookies and the redirect address together. The rest of the 4 KB is reserved for headers of the
+ * host and its proxies.
  */
 const MOST_BYTES = 3_072
-/** Size in bytes of a session cookie that contains only an identifier, with its attributes. */
+/** Size of a session cookie that contains only an identifier, in bytes, with its attributes. */
 const IDENTIFIER_BYTES = 300
 
 /**

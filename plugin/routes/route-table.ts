@@ -8,7 +8,7 @@ import { frontchannelLogout } from './logout/frontchannel-logout.ts'
 import { logout } from './logout/logout.ts'
 import type { RouteDeps, RoutePaths, Strategy } from './strategy.ts'
 
-/** Limit of bytes in a posted answer. It allows an ID token with many groups, and protects the memory. */
+/** Limit of bytes in a posted answer. An ID token with many groups fits, and a stranger cannot fill the memory. */
 const MOST_ANSWER_BYTES = 256 * 1024
 /** Limit of bytes in a form with a logout token. A token has about 1 KB, or 2 KB if it is encrypted. */
 const MOST_LOGOUT_BYTES = 16 * 1024
@@ -35,7 +35,7 @@ type RouteName = Exclude<keyof RoutePaths, 'base' | 'login' | 'all'>
 interface Route {
   readonly answer: (strategy: Strategy, deps: RouteDeps, req: Request, res: Response) => Promise<void>
   readonly methods: readonly string[]
-  /** Parses a posted body. Absent if the route reads no body. */
+  /** Parses a posted body. Undefined if the route reads no body. */
   readonly parseForm?: RequestHandler
   /** Responds to a request with a body that cannot be parsed. */
   readonly onUnreadable?: (strategy: Strategy, deps: RouteDeps, req: Request, res: Response, error: unknown) => unknown
@@ -47,11 +47,11 @@ interface RouteMatch {
 }
 
 /**
- * Registers the routes of all domains on the host's application. Each request is handled by the strategy of its domain.
- * If the domain has none, the host handles the request.
+ * Registers the routes of all domains on the host's application. The strategy of a request's domain handles the
+ * request. If the domain has no strategy, the host handles the request.
  *
- * One handler finds the route with maps. With a pattern for each path, 1,000 domains delayed every request of the host
- * by 3 to 6 ms.
+ * A single handler finds the route by maps. Express's patterns for each path delayed every request of a host with 1,000
+ * domains by 3 to 6 ms.
  */
 export function mountRoutes(
   app: HostApp,
@@ -68,15 +68,15 @@ export function mountRoutes(
     if (!match) return next()
     const { strategy, name } = match
     const route = routes[name]
-    // Refuse HEAD here. Express would run the host's own logout for HEAD as for GET, and that ends less than this
-    // package's logout.
+    // Refuse HEAD here. Otherwise Express would run the host's own logout, which does not revoke the session or sign
+    // out at the IdP.
     const isRefused = name === 'logout' ? req.method === 'HEAD' : name === 'frontchannelLogout' && req.method !== 'GET'
     if (isRefused) {
       res.setHeader('Allow', route.methods.join(', '))
       res.status(405).end()
       return
     }
-    // Ignore other methods: a link preview or a scanner that sends HEAD must not use up a login.
+    // Ignore other methods, because a link preview or a scanner that sends HEAD must not use up a login.
     if (!route.methods.includes(req.method)) return next()
     const begin = (error?: unknown) => {
       const isAnotherPage = error === undefined && name === 'callbacks' && !isForCallback(strategy, deps, req)
@@ -88,7 +88,11 @@ export function mountRoutes(
   })
 }
 
-/** Handles one request. @param error the parser's error, if it could not read the body */
+/**
+ * Handles one request.
+ *
+ * @param error the parser's error, if it could not read the body
+ */
 function serve(
   { answer, onUnreadable }: Route,
   strategy: Strategy,
@@ -141,8 +145,8 @@ function routeFinder(
     const domainKey = domainOf(req)
     const strategy = domainKey === undefined ? undefined : byDomain.get(domainKey)
     if (!strategy) return undefined
-    // Handle other spellings of the logout path too. Otherwise the host's own logout might match them, and it ends less
-    // than this package's logout.
+    // Handle other spellings of the logout path too. Otherwise the host's own logout could match them, which does not
+    // revoke the session or sign out at the IdP.
     const isLogout = plainPath === plainRoute(strategy.paths.logout)
     const name = namesByPaths.get(strategy.paths)?.get(req.path) ?? (isLogout ? 'logout' : undefined)
     return name && { strategy, name }
@@ -153,8 +157,8 @@ function routeFinder(
 function routeNames(paths: RoutePaths): ReadonlyMap<string, RouteName> {
   const { authorize, callbacks, jwks, logout, backchannelLogout, frontchannelLogout } = paths
   const names = new Map<string, RouteName>()
-  // A configured redirect address may equal the path of another route. Callbacks are set first, so that the other route
-  // overwrites them.
+  // Set the callbacks first. A configured redirect address may equal the path of another route, which must then
+  // overwrite it.
   for (const path of callbacks) names.set(path, 'callbacks')
   names.set(backchannelLogout, 'backchannelLogout')
   names.set(frontchannelLogout, 'frontchannelLogout')

@@ -52,7 +52,7 @@ export interface RoutePaths {
   readonly frontchannelLogout: string
   readonly jwks: string
   readonly login: string
-  /** All paths except `base`. A login never returns to one of them. */
+  /** All paths except `base`. A login never redirects to one of them. */
   readonly all: ReadonlySet<string>
 }
 
@@ -80,8 +80,8 @@ export function routePaths(base: string, redirectUri: string | undefined, preset
 }
 
 /**
- * Returns a version of {@link routePaths} for the domains of one server. Domains with equal paths, each under its own
- * host name, share one object.
+ * Returns a version of {@link routePaths} for the domains of one server. Domains with the same paths, each under its
+ * own host name, share one object.
  */
 export function sharedRoutePaths(presets: readonly string[]) {
   const shared = new Map<string, RoutePaths>()

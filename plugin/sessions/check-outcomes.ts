@@ -6,13 +6,13 @@ import { gotNoAnswer, isLostAnswer } from '../provider/faults/unanswered.ts'
 import type { CheckOutcome } from './session-check.ts'
 import { UncheckedSessions } from './unchecked-sessions.ts'
 
-/** Limit of sessions in each of `#unanswered` and `#refused`. */
+/** Limit of sessions in `#unanswered`, and of sessions in `#refused`. */
 const MOST_REMEMBERED = 1_000
-/** How long checks pause after a failure of the IdP, unless `everyMs` is shorter. */
+/** How long checks pause after a failure of the IdP, in milliseconds. The pause is shorter if `everyMs` is shorter. */
 const PAUSE_MS = 60_000
 /**
- * Errors that concern one session and not the whole IdP. Entra ID sends some of them if a second factor is required,
- * and others if the account was deleted.
+ * Errors that concern one session and not the whole IdP. For example, Entra ID sends such an error if a second factor
+ * is required, or if the account was deleted.
  */
 const SESSION_ERRORS = new Set<unknown>([
   'interaction_required',
@@ -24,7 +24,7 @@ const SESSION_ERRORS = new Set<unknown>([
 export interface CheckOutcomesOptions {
   readonly host: Pick<Host, 'authLog' | 'clientAddress'>
   readonly clock: Clock
-  /** How often sessions in use are checked, in milliseconds. */
+  /** Time between two checks of a session in use, in milliseconds. */
   readonly everyMs: number
   readonly isClosing: () => boolean
 }
@@ -34,8 +34,8 @@ export interface CheckOutcomesOptions {
  *
  * - An *outage* begins with a failure that concerns more than one session. It is logged once, and pauses the checks for
  *   up to a minute. It ends with the next answer of the IdP.
- * - If the answer of the token endpoint is lost, a refresh token may be used up. This is logged once more in the same
- *   outage.
+ * - If an answer of the token endpoint is lost, a refresh token may be used up. The first lost answer of an outage is
+ *   logged too.
  * - A failure that concerns only one session does not pause the checks. It is logged again only after the IdP has
  *   answered for that session.
  */
@@ -43,13 +43,13 @@ export class CheckOutcomes {
   readonly #domainKey: string
   readonly #options: CheckOutcomesOptions
   readonly #uncheckedSessions: UncheckedSessions
-  /** Ids of sessions that got no answer to their last renewal. */
+  /** Ids of sessions whose last renewal got no answer. */
   readonly #unanswered = new Set<string>()
   /** Ids of sessions that failed their last check with one of {@link SESSION_ERRORS}, the latest last. */
   readonly #refused = new Set<string>()
   #isFailing = false
   #isLossLogged = false
-  /** Elapsed time at which the pause ends. `#loggedAt` is an elapsed time too. */
+  /** When the pause ends, in elapsed milliseconds. `#loggedAt` has the same unit. */
   #pausedUntil = 0
   #loggedAt = Number.NEGATIVE_INFINITY
 
@@ -70,7 +70,7 @@ export class CheckOutcomes {
     return this.#options.clock.elapsed() < this.#pausedUntil
   }
 
-  /** Ends the pause of an outage, so that the next check can run. */
+  /** Ends the pause after a failure, so that the next check can run. */
   resume(): void {
     this.#pausedUntil = 0
   }
@@ -80,7 +80,7 @@ export class CheckOutcomes {
     return this.#uncheckedSessions.count()
   }
 
-  /** Logs a session that ended at the IdP. Every answer of the IdP ends the outage. */
+  /** Processes the outcome of a check. Logs a session that ended at the IdP. Every answer of the IdP ends an outage. */
   noteOutcome({ id, signIn }: OpenSession, outcome: CheckOutcome): void {
     if (outcome === 'unknown') return
     if (outcome === 'unchecked') {
@@ -107,7 +107,10 @@ export class CheckOutcomes {
     })
   }
 
-  /** Logs an outage once, and at most one outage per `everyMs`. Logs a lost answer once more. */
+  /**
+   * Processes a failed check. Logs the start of an outage, at most once per `everyMs`. Also logs the first lost answer
+   * of an outage.
+   */
   noteFailure({ id }: OpenSession, error: unknown): void {
     const { host, clock, everyMs, isClosing } = this.#options
     if (gotNoAnswer(error) && this.#unanswered.size < MOST_REMEMBERED) this.#unanswered.add(id)
@@ -126,7 +129,10 @@ export class CheckOutcomes {
     this.#isFailing ||= isOutage
   }
 
-  /** Whether the IdP also refused this session at its last check. A user may postpone a second factor for days. */
+  /**
+   * Whether the IdP also refused this session at its last check. A user may postpone a second factor for days, so a
+   * repeated refusal is not logged.
+   */
   #isRefusedAgain(id: string): boolean {
     const wasRefused = this.#refused.delete(id)
     this.#refused.add(id)

@@ -7,10 +7,11 @@ import type { Host, Tokens } from '../host/port.ts'
 import type { ProviderClient } from '../provider/client.ts'
 
 /**
- * How long an answer is reused. A host that asks at each request then does not cause a request to the IdP each time.
+ * How long an answer is reused, in milliseconds. A host may ask at each request, and must not cause a request to the
+ * IdP each time.
  */
 const FRESH_MS = 10_000
-/** Limit of remembered answers. The oldest are dropped first. */
+/** Limit of remembered answers. Beyond it, the oldest are dropped. */
 const MOST_ANSWERS = 10_000
 
 /**
@@ -79,7 +80,7 @@ export async function introspectTokens(
   client: Pick<ProviderClient, 'introspect'>,
   now: number,
 ): Promise<SessionState> {
-  // Skip an expired access token. The session may outlive it, so its state says nothing about the session.
+  // Skip an expired access token. The session may outlive it, so its state does not show whether the session ended.
   const isExpired = accessExpiresAt !== null && accessExpiresAt <= now
   const isAccessActive = isExpired ? null : await client.introspect(access, 'access_token')
   const isActive =

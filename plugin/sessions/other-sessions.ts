@@ -3,10 +3,11 @@ import type { OpenSession, SessionFilter, Sessions } from '../host/port.ts'
 
 /**
  * Returns a user's other sessions after the IdP ended one of them, so that they can be checked. Some IdPs end several
- * sessions but send a logout token for only one. For example, Keycloak does so when an administrator ends all.
+ * sessions but send a logout token for only one. For example, Keycloak does so when an administrator ends all sessions
+ * of a user.
  *
- * Call this before the session ends on this server: if the IdP does not name the user, only the session does. The
- * result excludes the sessions that end, because their stored data may be partly removed.
+ * Call this before the session ends on this server. If the IdP does not name the user, only that session contains who
+ * the user is. The result does not include the sessions that end, because their stored data may be partly removed.
  */
 export async function otherSessions(
   sessions: Sessions,

@@ -9,9 +9,9 @@ import { revokeGroupGrants } from '../login/groups/apply-groups.ts'
 export interface RefusedUser {
   readonly settings: Pick<DomainSettings, 'key' | 'groups'>
   readonly userId: UserId
-  /** The request of the login. Null for a renewal. */
+  /** The request of the login, or null after a renewal. */
   readonly req: Request | null
-  /** Ends the user's sessions. Resolves to their number, or to null if it is unknown. */
+  /** Ends the user's sessions. Resolves to the number of sessions that ended, or to null if it is unknown. */
   readonly endSessions: () => Promise<number | null>
 }
 
@@ -21,8 +21,8 @@ type RefusingHost = Pick<Host, 'accounts' | 'groups' | 'loginTokens' | 'authLog'
  * Locks out a user who has an account but is in none of the groups in `groups.required`. Ends the sessions, suspends
  * the login tokens, and revokes what group rules gave the account.
  *
- * Call it after a login, or after a renewal with the groups in the ID token. Never call it for unknown memberships or
- * an unverified login, because that would let a stranger lock users out.
+ * Call it after a login, or after a renewal that returned the groups. Never call it if the memberships are unknown or
+ * the login was not verified. Otherwise a stranger could lock users out.
  *
  * Never rejects. If one step fails, the others continue, and the failure is logged to the authentication log.
  */

@@ -17,8 +17,8 @@ export interface RenewedGroupsDeps {
 }
 
 /**
- * Applies the group rules of a login after a renewal, if the new ID token has the groups claim. Also confirms the login
- * tokens of the account. Never rejects. A failure is logged, and the remaining changes are skipped.
+ * Applies the same group rules as at a login after a renewal, if the new ID token has the groups claim. Also records
+ * that the account's login tokens may continue to work. Never rejects. Logs a failure and skips the remaining changes.
  *
  * @returns false if the rules no longer admit the user. The user's sessions have then ended
  */
@@ -52,7 +52,7 @@ export async function followRenewedGroups(
 
 /**
  * Reads the memberships from a renewed ID token. Returns `unknown` if the token has no groups claim, because some IdPs
- * send it only at a login.
+ * send the claim only at a login.
  */
 async function membershipsIn(
   { claims, tokens }: Renewed,

@@ -12,15 +12,18 @@ import { introspectTokens } from './introspection.ts'
  * - `unchecked`: the session can never be checked, because it has no refresh token and its access token cannot be
  *   introspected.
  * - `refused`: the IdP renewed the session, but group rules no longer admit its user.
- * - an object: the session ended at the IdP. `reason` is the IdP's refusal, or the fault of the new tokens. It is null
- *   if the access token is inactive.
+ * - an object: the session ended at the IdP. `reason` is the IdP's refusal, or the error of the new tokens. It is null
+ *   if the IdP reported the access token as inactive.
  */
 export type CheckOutcome = 'active' | 'unknown' | 'unchecked' | 'refused' | { readonly reason: LoginError | null }
 
 export interface CheckDeps {
   readonly client: Pick<ProviderClient, 'introspect' | 'renew'>
   readonly lease: Sessions['lease']
-  /** Tokens are not checked again if any process renewed them less than this many milliseconds ago. */
+  /**
+   * Limit of the time since the last renewal, in milliseconds. Tokens that any process renewed more recently are not
+   * checked.
+   */
   readonly freshMs: number
   /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
@@ -55,7 +58,7 @@ export async function checkSession(session: OpenSession, deps: CheckDeps): Promi
 async function checkLeased(session: OpenSession, deps: CheckDeps): Promise<CheckOutcome> {
   const { client, freshMs, now } = deps
   const { tokens, idToken, renewedAt } = await session.read()
-  // If there is no ID token either, the session has ended in the meantime.
+  // If there is no ID token either, the session has ended since the check began.
   if (!tokens) return idToken === null ? 'unknown' : 'unchecked'
   if (deps.isClosing()) return 'unknown'
   const { access, accessExpiresAt, refresh } = tokens
@@ -81,7 +84,7 @@ async function renew(
     return (await followGroups(session, renewed)) ? 'active' : 'refused'
   } catch (error) {
     if (!endsSession(error)) throw error
-    // If another process has renewed the tokens in the meantime, the IdP refused only the old ones.
+    // Read the tokens again. If another process has renewed them since, the IdP refused only the old ones.
     const { tokens: current } = await session.read()
     if (!current) return 'unknown'
     return current.refresh === refresh ? end(session, error) : 'active'

@@ -3,30 +3,38 @@ import type { Host, OpenSession } from '../host/port.ts'
 import { CheckOutcomes } from './check-outcomes.ts'
 import { type CheckDeps, checkSession } from './session-check.ts'
 
-/** Limit of concurrent checks per domain. Because it is per domain, an IdP that hangs delays no other domain. */
+/**
+ * Limit of concurrent checks of one domain. Each domain has its own limit, so that an IdP that hangs delays no other
+ * domain.
+ */
 const MOST_AT_ONCE = 8
 /**
- * How often to look for due sessions. The session of a user who returns after a long pause is checked within this time.
+ * Time between two searches for due sessions, in milliseconds. A session that is used again after a long pause is
+ * checked within this time.
  */
 const LOOK_MS = 10_000
 /**
- * How long `close` waits. Longer than a renewal, because its answer may take as long as 8 s and must then be stored.
+ * How long `close` waits, in milliseconds. It must be longer than a renewal: the IdP's answer may take 8 s, and must
+ * then be stored.
  */
 const CLOSE_MS = 12_000
 /**
- * When to check a user's other sessions again after the IdP ended one. Keycloak reports some ended sessions as active
- * until its logout token is answered.
+ * When to check a user's other sessions again after the IdP ended one session, in milliseconds. Keycloak reports some
+ * ended sessions as active until its logout token is answered.
  */
 const AGAIN_MS = [1_000, 30_000]
 
 export interface ChecksOptions {
   readonly host: Host
-  /** The provider. Its client is created when it is first read. */
+  /** Has the client of the IdP. The client is created when this member is first read. */
   readonly provider: Pick<CheckDeps, 'client'>
   readonly clock: Clock
-  /** How often to check a session in use, if the host tracks use. In milliseconds; 0 means never. */
+  /**
+   * Time between two checks of a session in use, in milliseconds. 0 means no checks. Has no effect if the host does not
+   * track the use of sessions.
+   */
   readonly everyMs: number
-  /** Applies the groups of a renewed ID token. If absent, renewed groups have no effect. */
+  /** Applies the groups of a renewed ID token. If it is undefined, renewed groups have no effect. */
   readonly followGroups?: CheckDeps['followGroups']
 }
 
@@ -37,8 +45,8 @@ export interface ChecksOptions {
  * A session is *due* if it was used and its last check was `everyMs` ago. A timer looks for due sessions every 10 s.
  * `checkNow` checks the given sessions even if they are not due. A check is *under way* from its request to its
  * outcome. At most eight are under way at a time, and one per session. After a failure, {@link CheckOutcomes} pauses
- * the checks, and then allows one at a time until the IdP answers. `close` is final: afterwards no check begins, and
- * `close` waits for the renewals under way.
+ * the checks, and then allows one at a time until the IdP answers. After `close`, no check begins, and `close` waits
+ * for the renewals under way.
  */
 export class SessionChecks {
   readonly #domainKey: string
@@ -47,8 +55,8 @@ export class SessionChecks {
   /** Checks under way, by session id. */
   readonly #underWay = new Map<string, Promise<void>>()
   /**
-   * Renewals under way, as promises that never reject. Other checks are not included, because an interruption loses
-   * nothing.
+   * Renewals under way, as promises that never reject. Other checks are not included, because interrupting them loses
+   * no tokens.
    */
   readonly #renewals = new Set<Promise<unknown>>()
   readonly #repetitions = new Set<Timer>()
@@ -63,7 +71,7 @@ export class SessionChecks {
     if (everyMs > 0 && host.sessions.inUse) this.#lookLater()
   }
 
-  /** Checks these sessions now, and again after 1 s and after 30 s. Resolves after the first checks. Never rejects. */
+  /** Checks these sessions now, and again after 1 s and 30 s. Resolves after the first checks. Never rejects. */
   async checkNow(sessions: readonly OpenSession[]): Promise<void> {
     const check = () => {
       // Resume paused checks, because an IdP that has just sent a logout token is reachable.
@@ -80,8 +88,8 @@ export class SessionChecks {
   }
 
   /**
-   * Begins no further check, and waits up to 12 s for the renewals under way. Some IdPs issue each refresh token once,
-   * so losing the answer to a renewal would end the session. Never rejects.
+   * Begins no further check, and waits up to 12 s for the renewals under way. Some IdPs accept each refresh token only
+   * once, so losing the answer to a renewal would end the session. Never rejects.
    */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -109,8 +117,9 @@ export class SessionChecks {
   }
 
   /**
-   * Begins a check of each session, unless one is under way for it. Never rejects. @returns the checks, once all have
-   * begun
+   * Begins a check of each session, except sessions with a check under way. Never rejects.
+   *
+   * @returns the checks, after all have begun
    */
   async #checkAll(sessions: Iterable<OpenSession>, freshMs: number): Promise<readonly Promise<void>[]> {
     const begun: Promise<void>[] = []

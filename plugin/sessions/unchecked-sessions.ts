@@ -1,24 +1,24 @@
 import type { Clock } from '../clock.ts'
 import type { Host } from '../host/port.ts'
 
-/** Limit of counted sessions. If there are more, the count is too low. */
+/** Limit of counted sessions. Beyond it, the count is too low. */
 const MOST_COUNTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Counts the sessions in use that can never be checked. A session is counted until it was unused for two rounds of
- * checks. The first such session of a day is logged.
+ * Counts the sessions in use that can never be checked. A session is counted until it has been unused for twice the
+ * check interval. At most one such session is logged a day.
  */
 export class UncheckedSessions {
   readonly #domainKey: string
   readonly #host: Pick<Host, 'authLog'>
   readonly #clock: Clock
   readonly #lifeMs: number
-  /** The elapsed time at which each session was noted, by session id. Oldest first. */
+  /** When each session was last noted, in elapsed milliseconds, by session id. The oldest is first. */
   readonly #noted = new Map<string, number>()
   #loggedAt = Number.NEGATIVE_INFINITY
 
-  /** @param everyMs how often sessions in use are checked, in milliseconds */
+  /** @param everyMs time between two checks of a session in use, in milliseconds */
   constructor(domainKey: string, host: Pick<Host, 'authLog'>, clock: Clock, everyMs: number) {
     this.#domainKey = domainKey
     this.#host = host

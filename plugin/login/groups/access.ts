@@ -9,8 +9,8 @@ export type Access =
 /**
  * Decides what a user's groups allow at this login. Names match exactly, including case. Source: Groups object.
  *
- * If the memberships are unknown, `required` refuses the user and nothing else changes. An outage must neither admit
- * nor demote a user.
+ * If the memberships are unknown, `required` refuses the user, and the user's rights stay unchanged. An outage must
+ * neither admit a user nor revoke rights.
  */
 export function decideAccess(memberOf: Memberships, rules: GroupSettings | null): Access {
   if (!rules) return { admitted: true, siteAdmin: 'keep' }
@@ -25,8 +25,8 @@ export function decideAccess(memberOf: Memberships, rules: GroupSettings | null)
 export function siteAdminByGroups(memberOf: Memberships, rules: GroupSettings): 'grant' | 'revoke' | 'keep' {
   if (memberOf === 'unknown' || !rules.siteadmin) return 'keep'
   if (isInOneOf(memberOf, rules.siteadmin)) return 'grant'
-  // The specification states both defaults. True matches MeshCentral's built-in strategy, and users notice a revoked
-  // right.
+  // The specification contradicts itself about the default of `revokeAdmin`. True matches MeshCentral's built-in
+  // strategy, and users notice a revoked right.
   return rules.revokeAdmin ? 'revoke' : 'keep'
 }
 

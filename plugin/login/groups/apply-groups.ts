@@ -7,13 +7,13 @@ import { rightsByGroups } from './rights.ts'
 
 /** The changes that group rules made to one account, for the authentication log. */
 export interface AppliedRules {
-  /** `keep` also if the account already was as the rules require. */
+  /** The change to the site admin right. `keep` also if the account already was as the rules require. */
   readonly siteAdmin: 'grant' | 'revoke' | 'keep'
-  /** All rights that the groups now give. Absent if none changed. */
+  /** All rights that the groups now give. Undefined if no right changed. */
   readonly rights?: readonly string[]
   readonly joined: readonly string[]
   readonly left: readonly string[]
-  /** The number of groups to mirror, if it exceeds the limit. */
+  /** The number of groups to mirror if it exceeds the limit. Otherwise undefined. */
   readonly tooMany?: number
 }
 
@@ -23,7 +23,7 @@ type Records = Pick<Host, 'accounts' | 'groups'>
  * Updates site admin, rights and mirrored groups of an account according to the user's groups. Call it for admitted
  * users only: at a login, and after a renewal with the groups in the ID token. Unknown memberships change nothing.
  *
- * Reads the account again, because some servers give their first account all rights.
+ * Reads the account again, because the server may have changed it: some servers give their first account all rights.
  */
 export async function applyGroupRules(
   id: UserId,
@@ -40,7 +40,7 @@ export async function applyGroupRules(
 
 /**
  * Revokes what group rules gave to the account of a user who is not in `groups.required`. Treats the user as a member
- * of no group, even if one of the user's groups would give rights.
+ * of no group, even if one of the user's groups gives rights.
  */
 export function revokeGroupGrants(
   id: UserId,

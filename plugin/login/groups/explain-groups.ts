@@ -5,8 +5,8 @@ import { isNamed, type Memberships, membershipsOf } from './memberships.ts'
 import { rightsByGroups } from './rights.ts'
 
 /**
- * Explains to an administrator what the group rules decide at a login. Covers three users: a member of exactly these
- * groups, a member of no group, and a user with unreadable groups.
+ * Explains to an administrator what the group rules decide at a login. Returns lines of text about three users: a
+ * member of exactly these groups, a member of no group, and a user with unreadable groups.
  *
  * @param names names of groups, as the IdP sends them. The rules match them exactly
  */
@@ -73,7 +73,7 @@ const UNKNOWN = 'because the groups are unknown'
 const REFUSED = 'because the user is refused'
 const KEPT = 'kept, because groups.revokeAdmin is false'
 
-/** Explains `groups.rights`. The rule has no effect on a server without such rights. */
+/** Explains `groups.rights`. On a server without such rights, the rule has no effect. */
 function serverRights(memberOf: Memberships, rules: GroupSettings): readonly string[] {
   if (rules.rights === null) return []
   const access = decideAccess(memberOf, rules)
@@ -98,12 +98,13 @@ function mirroring(memberOf: Memberships, rules: GroupSettings): string {
   return `user groups: ${join.length === 0 ? 'joins none' : `joins ${listed(join)}`}, ${syncRule}; ${leaving}`
 }
 
-/** Returns the names in the rule that match one of the groups. */
+/** Returns the names in a rule that match one of the user's groups. */
 function matches(memberOf: Memberships, rule: readonly string[]): readonly string[] {
   return memberOf === 'unknown' ? [] : rule.filter((name) => memberOf.some((group) => isNamed(group, name)))
 }
 
-// Formats names as JSON, which quotes them and escapes control characters. The names are from a file.
+// Formats names as JSON, which quotes them and escapes control characters. The names come from a file that is not
+// trusted.
 function listed(names: readonly string[]): string {
   return names.length === 0 ? 'an empty list' : names.map((name) => JSON.stringify(name)).join(', ')
 }

@@ -10,15 +10,16 @@ export interface GroupChanges {
 }
 
 /**
- * Limit of mirrored groups per user. Servers write the whole account for each group that the user joins. 5,000 groups
- * kept a server busy for 15 s.
+ * Limit of mirrored groups per user. A server writes the whole account for each group that the user joins, so 5,000
+ * groups kept a server busy for 15 s.
  */
 const MOST_MIRRORED = 1_000
 
 /**
  * Decides which mirrored groups a user joins and leaves at this login. Source: Groups object, `sync`.
  *
- * @param mirrored names of the mirrored groups that the user is in now, without groups that an administrator created
+ * @param mirrored names of the mirrored groups that the user is in now. Does not include groups that an administrator
+ *   created
  */
 export function groupChanges(
   memberOf: Memberships,
@@ -27,7 +28,8 @@ export function groupChanges(
 ): GroupChanges {
   if (memberOf === 'unknown') return { join: [], leave: [] }
   const chosen = memberOf.filter((group) => sync === 'all' || sync.some((name) => isNamed(group, name)))
-  // Two groups with the same name share one mirrored group. The user leaves it only after leaving both.
+  // Two groups with the same name share one mirrored group. The user leaves the mirrored group only after leaving both
+  // groups.
   const wanted = new Map(chosen.map(({ name }) => [mirrorKey(name), name]))
   const current = new Set(mirrored.map(mirrorKey))
   const isTooMany = wanted.size > MOST_MIRRORED
@@ -38,8 +40,8 @@ export function groupChanges(
   }
 }
 
-// Returns the text that stands for a mirrored group in comparisons. An object id matches in any letter case, because
-// the vendor may change it.
+// Returns a key that is equal for two spellings of the same mirrored group. An object id matches in any letter case,
+// because the vendor may change its case.
 function mirrorKey(name: string): string {
   return UUID.test(name) ? name.toLowerCase() : name
 }

@@ -10,7 +10,7 @@ export interface Membership {
   readonly aliases: readonly string[]
 }
 
-/** The claims of a login, from which memberships are read. */
+/** The claims of a login that memberships are read from. */
 export interface ClaimEvidence {
   readonly claims: Claims
   /** Whether a required UserInfo request got no answer, so that claims may be missing. */
@@ -20,7 +20,7 @@ export interface ClaimEvidence {
 /** All groups of a user, or `unknown` if they could not be read. */
 export type Memberships = readonly Membership[] | 'unknown'
 
-/** Matches an object id, which is a UUID. */
+/** Matches the object id of a group, which is a UUID. */
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
@@ -37,7 +37,7 @@ export function membershipsOf(claim: unknown): Memberships {
 }
 
 /**
- * Reads memberships from the claim of that name, which may be a dotted path.
+ * Reads memberships from a claim. Its name may be a dotted path.
  *
  * @throws Error if the IdP refers to another source for the claim, or if UserInfo did not answer and may contain it
  */
@@ -64,8 +64,8 @@ export function isClaimElsewhere(claims: Claims, name: string): boolean {
 
 /**
  * Returns a group with its identifiers and its display name. Ignores a display name that looks like an identifier.
- * Otherwise a person who may create groups could name one after another group's identifier, and match rules that use
- * identifiers.
+ * Otherwise a user who may create groups could name a group like another group's identifier. That group would then
+ * match rules that use the identifier.
  */
 export function groupOf(
   displayName: string | undefined,

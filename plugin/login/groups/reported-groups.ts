@@ -3,7 +3,7 @@ import { claimAt } from '../claim-path.ts'
 import type { Claims } from '../profile.ts'
 import type { Memberships } from './memberships.ts'
 
-/** Limit of names in one log line. */
+/** Limit of names that one log line lists. */
 const MOST_SHOWN = 50
 
 /** The parts of a login that show which groups the IdP sent. */
@@ -14,10 +14,10 @@ export interface GroupEvidence {
 }
 
 /**
- * Returns the group fields for the log line of a refusal. They show which groups the user is in, or that the IdP sent
- * none.
+ * Returns the group fields for the log line of a refusal. The fields show which groups the user is in, or that the IdP
+ * sent no groups.
  *
- * @param claim the claim with the groups. Null if they are read from an API
+ * @param claim the claim with the groups. Null if groups are read from an API
  * @param cameForOthers whether the IdP has sent groups of other users of the domain since this process started
  */
 export function reportedGroups(

@@ -2,7 +2,7 @@ import { asciiLowerCase, lowerCaseButAscii } from '../../config/json/ascii-case.
 import type { GroupSettings, ServerRight } from '../../config/settings.ts'
 import { isNamed, type Membership, type Memberships } from './memberships.ts'
 
-/** How a user's groups change the user's rights below site admin. */
+/** How a user's groups change the user's rights. Site admin is a separate right. */
 export type RightsByGroups =
   | { readonly kind: 'keep' }
   /** `rights` contains all rights that the groups give, without duplicates. */
@@ -11,8 +11,8 @@ export type RightsByGroups =
 /**
  * Combines the rights of all groups that a user is in. Unknown memberships change nothing.
  *
- * Group names match in any ASCII letter case. They are keys of the configuration, which MeshCentral converts to lower
- * case.
+ * Group names match in any ASCII letter case. In this rule, group names are keys of the configuration, and MeshCentral
+ * converts keys to lower case.
  */
 export function rightsByGroups(memberOf: Memberships, { rights }: Pick<GroupSettings, 'rights'>): RightsByGroups {
   if (rights === null || memberOf === 'unknown') return { kind: 'keep' }

@@ -4,13 +4,13 @@ import { parseCookie, stringifySetCookie } from 'cookie'
 /** The attributes that a domain needs for its login cookies. */
 export interface CookieRules {
   /**
-   * Whether the callback uses TLS. If so, cookies get `Secure` and the `__Host-` prefix, so that no neighboring host
-   * can set them.
+   * Whether the callback uses TLS. If so, cookies get `Secure` and the `__Host-` prefix, so that no other host of the
+   * same domain can set them.
    */
   readonly secure: boolean
   /**
-   * Whether the answer arrives as a POST from the IdP's page (`form_post`). Browsers send no `SameSite=Lax` cookie with
-   * it.
+   * Whether the answer arrives as a POST from the IdP's page (`form_post`). Browsers send no `SameSite=Lax` cookies
+   * with such a POST.
    */
   readonly crossSitePost: boolean
 }
@@ -32,7 +32,11 @@ export function digestOf(state: string): string {
   return hash('sha256', state, 'base64url').slice(0, 22)
 }
 
-/** Returns the cookie's full name. @param name the name without the prefix that the rules require */
+/**
+ * Returns the cookie's full name.
+ *
+ * @param name the name without the prefix that the rules require
+ */
 export function fullName(name: string, { secure }: CookieRules): string {
   return `${secure ? '__Host-' : ''}${name}`
 }

@@ -7,11 +7,14 @@ export const TRANSACTION_MS = 10 * 60_000
 /** Limit of logins in progress per browser. */
 const MOST_PER_BROWSER = 10
 /**
- * Limit of bytes for all transaction cookies in one request. By default, nginx and Apache accept header lines of 8 KB.
- * The `Cookie` line also contains the host's session and the other cookies of this package.
+ * Limit of bytes for all transaction cookies in one request. By default, nginx and Apache accept header lines of up to
+ * 8 KB. The `Cookie` header also contains the host's session and the other cookies of this package.
  */
 const MOST_BYTES_PER_BROWSER = 4_500
-/** Limit of finished logins to remember, so that each answer is accepted only once. The oldest are dropped first. */
+/**
+ * Limit of remembered logins that have finished. They are remembered so that each answer is accepted only once. Beyond
+ * the limit, the oldest are dropped.
+ */
 const MOST_FINISHED = 10_000
 
 /** A login in progress. The IdP's answer is verified against it. */
@@ -29,9 +32,7 @@ export interface Transaction {
 /** A login that has just begun. */
 export interface BegunLogin {
   readonly transaction: Transaction
-  /**
-   * Returns values of `Set-Cookie`. Omits the return path if the values would otherwise take more than `room` bytes.
-   */
+  /** Returns values of `Set-Cookie`. Omits the return path if they would take more than `room` bytes with it. */
   setCookies(room: number): readonly string[]
 }
 
@@ -44,13 +45,14 @@ export interface TakenLogin {
 }
 
 /**
- * Manages the logins in progress. Each login has its own sealed cookie, which is named after its state and separate
- * from the host's session. So parallel tabs do not overwrite each other's logins, and a strict session cookie does not
- * lose a login on its return from the IdP. A visitor who only opens the login page takes no memory.
+ * Manages the logins in progress. Each login has its own sealed cookie. The cookie's name contains a digest of the
+ * state, so that parallel tabs do not overwrite each other's logins. It is separate from the host's session, because
+ * browsers do not send a strict session cookie on the return from the IdP. The server stores nothing about a login
+ * until the login finishes.
  */
 export interface Transactions {
   begin(login: Pick<Transaction, 'domainKey' | 'returnPath'>, rules: CookieRules, cookies: Cookies): BegunLogin
-  /** Finishes the login that an answer's `state` belongs to. Each login can be taken only once. */
+  /** Finishes the login that has this `state`. Each login can be taken only once. */
   take(state: string, rules: CookieRules, cookies: Cookies): TakenLogin
   /** Whether this browser has a login of the domain in progress. */
   isUnderWay(domainKey: string, rules: CookieRules, cookies: Cookies): boolean
@@ -59,10 +61,13 @@ export interface Transactions {
 /** @param secret the host's secret. Without one, a restart of the process ends all logins in progress */
 export function createTransactions(secret: string | undefined, now: () => number): Transactions {
   const seal = createSeal(secret ?? randomBytes(32), 'login transaction')
-  /** The expiry time of each finished login's cookie, by the digest of its state. Oldest first. */
+  /**
+   * The time at which the cookie of each finished login expires, by the digest of the login's state. The oldest is
+   * first.
+   */
   const finished = new Map<string, number>()
 
-  /** Marks a login as finished. Returns false if it already was. */
+  /** Marks a login as finished. Returns false if it was already finished. */
   function finish(digest: string): boolean {
     if (finished.has(digest)) return false
     for (const [oldest, expiresAt] of finished) {
@@ -118,8 +123,8 @@ export function createTransactions(secret: string | undefined, now: () => number
 }
 
 /**
- * The content of the cookie. It contains a seed, from which state, nonce and code verifier are derived. The three
- * values themselves would take more bytes.
+ * The content of the cookie. It contains a seed instead of state, nonce and code verifier, because the three values
+ * would take more bytes. They are derived from the seed.
  */
 interface SealedLogin extends Pick<Transaction, 'domainKey' | 'returnPath' | 'startedAt'> {
   /** 256 random bits, base64url-encoded. The values derived from the seed do not reveal it. */
@@ -142,7 +147,8 @@ function prefix(rules: CookieRules): string {
   return fullName('oidc-login.', rules)
 }
 
-// Returns the cookie's name. It begins with the time in a fixed width, so that the names sort by age.
+// Returns the cookie's name. It begins with the time in a fixed width, so that sorting the names sorts the logins by
+// age.
 function cookieName(state: string, startedAt: number, rules: CookieRules): string {
   return `${prefix(rules)}${startedAt.toString(36).padStart(9, '0')}.${digestOf(state)}`
 }
@@ -154,7 +160,7 @@ function transactionNames(cookies: Cookies, rules: CookieRules): readonly string
     .sort()
 }
 
-/** Returns the names of the oldest cookies, which must be removed to make room for a new cookie of that size. */
+/** Returns the names of the oldest cookies to remove, so that a new cookie of the given size fits. */
 function surplusBeside(bytes: number, cookies: Cookies, rules: CookieRules): readonly string[] {
   let room = MOST_BYTES_PER_BROWSER - bytes
   const newestFirst = [...transactionNames(cookies, rules)].reverse()

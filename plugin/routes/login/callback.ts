@@ -21,8 +21,8 @@ import { earlierLanding, rememberLanding } from './repeated-answer.ts'
 import { takeTransaction } from './take-transaction.ts'
 
 /**
- * Whether {@link callback} handles this request to the redirect path: it contains an answer, or may have one in its
- * fragment. Only the fragment page can read a fragment.
+ * Whether {@link callback} handles this request to the redirect path. It does if the request contains an answer, or may
+ * have an answer in its fragment. Servers do not receive fragments, so {@link callback} sends a page that reads it.
  */
 export function isForCallback({ domainKey, working }: Strategy, { transactions }: RouteDeps, req: Request): boolean {
   if (isAnswer(answerOf(req))) return true
@@ -63,8 +63,8 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
     rememberLanding(state, { domainKey, userId: profile.id, startedAt }, path, browser, deps, res)
     land(host, req, res, path)
   } catch (error) {
-    // End the session of an earlier login, so that a refused user does not stay signed in. An answer that this browser
-    // never requested ends no session, because any page could send one.
+    // End the session of an earlier login, so that a refused user does not stay signed in. Do not end a session because
+    // of an answer that this browser never requested, because any page could send such an answer.
     if (isOwnLogin) await host.sessions.end(req, res).catch(() => undefined)
     if (working && error instanceof LoginError && couldAnotherAccountHelp(error.code)) {
       res.append('Set-Cookie', requestAnotherAccount(cookieRules(working.settings)))
@@ -73,7 +73,7 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
   }
 }
 
-/** Refuses a posted answer that is too large or has too many fields. Shows the login page. */
+/** Refuses a posted answer that is too large or has too many fields, and shows the login page. */
 export async function refuseAnswer(
   { domainKey }: Strategy,
   { host }: RouteDeps,

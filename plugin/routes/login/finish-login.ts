@@ -39,14 +39,17 @@ export async function finishLogin(
   if (userInfoFailure) deps.warnOfUserInfo(settings.key, userInfoFailure)
   const profile = { ...profileOf(preset.claims(redeemed.claims), settings.custom.claims), issuer }
   const result = await admit(redeemed, profile, working, deps, req)
-  // The session starts no earlier than the user's authentication. So a logout at the IdP before that does not end it,
-  // even if the login had already begun.
+  // The session starts no earlier than the user's authentication. So a logout at the IdP before the authentication does
+  // not end the session, even if the login had already begun.
   const startedAt = Math.max(transaction.startedAt, authenticatedAt ?? 0)
   const session = { domainKey: settings.key, userId: profile.id, issuer, subject, sid, startedAt, idToken, tokens }
   return { profile, result, startedAt: await startSession(deps.host, session, transaction.startedAt, req, res) }
 }
 
-/** Applies the rules of {@link signIn}. Locks out a user who is not in `groups.required`. */
+/**
+ * Applies the rules of {@link signIn}. If the user is not in `groups.required`, locks the user out of an existing
+ * account.
+ */
 async function admit(
   { claims, accessToken, grantedScopes, userInfoFailure, issuer, subject }: Redeemed,
   profile: SignInIdentity,
@@ -73,7 +76,11 @@ async function admit(
   })
 }
 
-/** Starts the session. @returns the `startedAt` of the session */
+/**
+ * Starts the session.
+ *
+ * @returns the `startedAt` of the session
+ */
 async function startSession(
   { sessions }: Host,
   session: SignIn,
@@ -84,10 +91,10 @@ async function startSession(
   const details = { user: session.userId }
   try {
     await sessions.start(req, res, session, requestedAt)
-    // The IdP may have ended the session while the login was in progress.
+    // Check the new session, because the IdP may have ended it while the login was in progress.
     const begun = await sessions.current(req)
     if (!begun) throw new LoginError('session_ended', { details })
-    // The host may have kept a session that another tab started in the meantime.
+    // Return the time of this session, because the host may have kept a session that another tab started.
     return begun.startedAt
   } catch (error) {
     if (error instanceof LoginError) throw error
@@ -96,8 +103,8 @@ async function startSession(
 }
 
 /**
- * Finds an account that the user has under another id, and logs it. Ignores errors, because a failing host also fails
- * the login later.
+ * Finds an account that the user has under another id, and logs it. Ignores errors: if the host fails, the login fails
+ * later with a clear error.
  */
 async function findOtherAccount(
   { accounts, authLog }: Host,

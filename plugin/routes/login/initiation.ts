@@ -7,7 +7,7 @@ import type { RoutePaths, WorkingStrategy } from '../strategy.ts'
 
 /**
  * Limit of characters in a login hint. User names and e-mail addresses are shorter. A percent-encoded hint may have
- * twice as many, because an encoded letter beyond ASCII has at least 6 characters.
+ * twice as many characters, because encoding makes letters beyond ASCII longer.
  */
 const MOST_HINT_CHARACTERS = 255
 
@@ -20,8 +20,8 @@ export interface Initiation {
 }
 
 /**
- * Reads the request that begins a login. Another site may have sent it. Source: OpenID Connect Core 1.0, section 4,
- * Initiating Login from a Third Party.
+ * Reads the request that begins a login. Another site may have sent the browser here. Source: OpenID Connect Core 1.0,
+ * section 4, Initiating Login from a Third Party.
  *
  * @throws LoginError `initiation_refused` if the request is for another IdP, and errors of discovery
  */
@@ -60,7 +60,7 @@ function readHint(value: unknown): string | undefined {
 function pathInDomain(value: unknown, { origin, client }: DomainSettings, base: string): string | undefined {
   if (typeof value !== 'string' || !URL.canParse(value)) return undefined
   const url = new URL(value)
-  // Browsers may also use the origin of the redirect address for this server.
+  // Accept the origin of the redirect address too, because browsers may reach this server there.
   const isHere = url.origin === new URL(origin).origin || url.origin === new URL(client.redirect_uri).origin
   return isHere && url.pathname.startsWith(base) ? url.pathname + url.search + url.hash : undefined
 }
@@ -73,9 +73,9 @@ const MOST_PATH_CHARACTERS = 512
  * an address of another host in any spelling that browsers accept, a path with control characters, or a path that is
  * too long.
  *
- * @param value the parameter; `undefined` if it is missing, an array if it is repeated
- * @param excludedRoutes normalized paths of the plugin's own routes. A return to one would loop, or sign the user out
- *   again
+ * @param value the value of the parameter: `undefined` if it is missing, an array if it is repeated
+ * @param excludedRoutes normalized paths of the plugin's own routes. Returning to one of them would loop, or sign the
+ *   user out again
  */
 export function localReturnPath(value: unknown, excludedRoutes: ReadonlySet<string>): string | undefined {
   if (typeof value !== 'string' || value.length > MOST_PATH_CHARACTERS || !value.startsWith('/')) return undefined
@@ -84,7 +84,7 @@ export function localReturnPath(value: unknown, excludedRoutes: ReadonlySet<stri
   const base = 'https://here.invalid'
   if (!URL.canParse(value, base)) return undefined
   const url = new URL(value, base)
-  // The URL parser resolves dots: `/.//evil.test` becomes `//evil.test`, which is another host.
+  // The URL parser removes `/.`: `/.//evil.test` becomes `//evil.test`, which is another host.
   if (url.origin !== base || url.pathname.startsWith('//')) return undefined
   if ([...excludedRoutes].some((route) => isSameRoute(url.pathname, route))) return undefined
   const path = url.pathname + url.search + url.hash

@@ -4,8 +4,8 @@ import type { Evidence } from '../../presets/preset.ts'
 import type { WorkingStrategy } from '../strategy.ts'
 
 /**
- * Reads the user's groups with the domain's preset. On failure, logs `memberships-unknown` and returns `unknown`. Never
- * rejects.
+ * Reads the user's groups as the domain's preset requires. On failure, logs `memberships-unknown` and returns
+ * `unknown`. Never rejects.
  */
 export async function readMemberships(
   evidence: Evidence,

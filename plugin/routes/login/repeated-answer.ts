@@ -4,7 +4,7 @@ import type { BrowserCookies } from '../../login/transaction/login-cookie.ts'
 import { remainingCookieBytes } from '../cookie-budget.ts'
 import type { RouteDeps } from '../strategy.ts'
 
-/** Stores in the browser where its login led, because a reload or the back button may send the same answer again. */
+/** Stores in the browser to which path its login led. A reload or the back button may send the same answer again. */
 export function rememberLanding(
   state: string,
   session: Pick<SignIn, 'domainKey' | 'userId' | 'startedAt'>,
@@ -14,14 +14,14 @@ export function rememberLanding(
   res: Response,
 ): void {
   const landing = landings.remember(state, session, path, rules)
-  // With a long path and a large session cookie, the landing does not fit into the response. A repeated answer then
-  // fails like an unknown one.
+  // If the path is long and the session cookie large, the response has no space for this cookie. A repeated answer is
+  // then refused like an unknown answer.
   if (landing.length <= remainingCookieBytes(res, host.sessions, path)) res.append('Set-Cookie', landing)
 }
 
 /**
- * Returns where the login of a repeated answer led. Returns undefined unless the browser still has the session that
- * this login started.
+ * Returns the path to which the login of a repeated answer led. Returns undefined if the browser no longer has the
+ * session that this login started.
  */
 export async function earlierLanding(
   state: string,

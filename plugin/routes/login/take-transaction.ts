@@ -5,8 +5,8 @@ import { TRANSACTION_MS, type Transaction } from '../../login/transaction/transa
 import type { RouteDeps } from '../strategy.ts'
 
 /**
- * Removes the transaction that an answer's state names from the browser's cookies and returns it. Returns undefined if
- * there is none, or if a process of this server has already taken it.
+ * Returns the transaction that an answer's state belongs to, and removes it from the browser's cookies. Returns
+ * undefined if there is none, or if a process of this server has already taken it.
  *
  * @throws LoginError `host_failed` if the store that the processes share does not answer
  */
@@ -19,7 +19,7 @@ export async function takeTransaction(
   const { transaction, setCookies } = transactions.take(state, rules, cookies)
   if (setCookies.length > 0) res.append('Set-Cookie', [...setCookies])
   if (!transaction) return undefined
-  // A copy of the cookie works in every process. So all processes share a record of the used answers.
+  // A copy of the cookie would work in every process. So all processes share a record of the used answers.
   const until = transaction.startedAt + TRANSACTION_MS
   const firstUse = host.sessions.revocations?.once?.(`login ${digestOf(state)}`, until)
   const isFirstUse = await firstUse?.catch((cause: unknown): never => {

@@ -5,15 +5,15 @@ import { causeCode } from '../../log.ts'
 
 const HOUR_MS = 60 * 60_000
 
-/** Warns about a login that continued although the UserInfo endpoint did not answer. */
+/** Warns that the UserInfo endpoint did not answer, and that a login continued without it. */
 export type UserInfoWarning = (domainKey: string, failure: LoginError) => void
 
 /**
- * Writes at most one such warning per domain and hour to the authentication log, because the endpoint may fail at every
- * login.
+ * Returns a function that writes at most one warning per domain and hour to the authentication log, because the
+ * endpoint may fail at every login.
  */
 export function createUserInfoWarning(host: Pick<Host, 'authLog'>, clock: Clock): UserInfoWarning {
-  /** The elapsed time of each domain's last warning, by domain key. */
+  /** When each domain's last warning was written, in elapsed milliseconds, by domain key. */
   const warnedAt = new Map<string, number>()
   return (domain, failure) => {
     const now = clock.elapsed()

@@ -8,7 +8,9 @@ import type { Logout } from '../../provider/logout/logout-token.ts'
 import { otherSessions } from '../../sessions/other-sessions.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 
-/** Time limit for the response. Keycloak waits 5 s for it, and does not repeat the request. */
+/**
+ * Time limit for the response, in milliseconds. Keycloak waits 5 s for the response, and does not repeat the request.
+ */
 const RESPONSE_MS = 4_000
 
 /**
@@ -39,7 +41,7 @@ export async function backchannelLogout(
         ...(sessions === null ? {} : { sessions }),
       },
     })
-    // Wait only until the response is due. Slower checks continue after it.
+    // Wait only until the response is due. Slower checks continue after the response.
     await isLate(clock, working.checks.checkNow(candidates), RESPONSE_MS - (clock.elapsed() - beganAt))
     res.status(200).end()
   } catch (error) {
@@ -48,13 +50,17 @@ export async function backchannelLogout(
 }
 
 interface EndedByIdp extends Pick<SessionFilter, 'subject' | 'sid'> {
-  /** How many sessions ended, or null if that is unknown. */
+  /** The number of sessions that ended, or null if it is unknown. */
   readonly sessions: number | null
   /** Sessions of the same user that may have ended at the IdP as well. */
   readonly candidates: readonly OpenSession[]
 }
 
-/** Ends the sessions that a logout token names. @throws LoginError `host_failed` */
+/**
+ * Ends the sessions that a logout token names.
+ *
+ * @throws LoginError `host_failed`
+ */
 async function endSessions(
   { sessions }: Host,
   domainKey: string,
@@ -71,8 +77,8 @@ async function endSessions(
 }
 
 /**
- * Answers a refused logout token. Only the log says which check failed, because a stranger can send such requests. The
- * protocol has one status for all failures.
+ * Answers a refused logout token. Only the log contains which check failed, because a stranger can send such requests.
+ * The protocol uses status 400 for all failures.
  */
 export function refuseLogout(
   { domainKey }: Strategy,

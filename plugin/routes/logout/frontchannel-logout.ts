@@ -7,8 +7,9 @@ import type { RouteDeps, Strategy } from '../strategy.ts'
 
 /**
  * `GET auth-oidc-frontchannel-logout`: ends a session that ended at the IdP. The IdP's page requests this address in a
- * frame. The frame usually sends no cookie, so `iss` and `sid` select the session on the server. If both are missing,
- * the session of the cookie ends, if one arrived. Source: OpenID Connect Front-Channel Logout 1.0, section 2.
+ * frame. Browsers usually send no cookies in such a frame, so `iss` and `sid` select the session. If both are missing,
+ * the session of the request's cookie ends, if there is one. Source: OpenID Connect Front-Channel Logout 1.0, section
+ * 2.
  */
 export async function frontchannelLogout(
   { domainKey, working }: Strategy,
@@ -50,8 +51,10 @@ export async function frontchannelLogout(
 }
 
 /**
- * Reads the `sid` of the request. @returns null if it has neither `iss` nor `sid`. @throws LoginError
- * `logout_token_invalid`
+ * Reads the `sid` of the request.
+ *
+ * @returns null if the request has neither `iss` nor `sid`
+ * @throws LoginError `logout_token_invalid`
  */
 function sidIn(req: Request, issuer: string): string | null {
   const parameters = new URLSearchParams(queryOf(req.originalUrl))
@@ -67,8 +70,8 @@ function sidIn(req: Request, issuer: string): string | null {
 }
 
 /**
- * Ends the sessions with this `sid`. If there are none, stores no revocation. A revocation takes space, and a stranger
- * may send any `sid`.
+ * Ends the sessions with this `sid`. If there are none, stores no revocation, because a stranger could fill the store
+ * with invented values of `sid`.
  */
 async function endMatching({ sessions }: Host, domainKey: string, issuer: string, sid: string, req: Request) {
   const filter = { domainKey, issuer, subject: null, sid }

@@ -35,7 +35,8 @@ ${inputs.join('\n')}
 
 /**
  * Returns the page's content security policy. Chromium applies `form-action` also to the redirects after the form
- * (measured with version 156). These lead back to this server, perhaps through a second IdP that the first one uses.
+ * (measured with version 156). These redirects lead back to this server, perhaps through a second IdP that the first
+ * one uses, so any https address is allowed.
  */
 function policyFor({ origin }: URL): string {
   return [

@@ -10,9 +10,8 @@ import { sendLogoutForm } from './logout-form.ts'
 import { type Revocation, revokeTokens } from './revoke-tokens.ts'
 
 /**
- * `GET` and `POST logout`: always ends the session on this server, and revokes its tokens if the IdP supports that.
- * Then redirects the browser to the IdP's logout page, which redirects it back (OpenID Connect RP-Initiated Logout
- * 1.0).
+ * `GET` and `POST logout`: ends the session on this server, and revokes its tokens if the IdP supports that. Then
+ * redirects the browser to the IdP's logout page, which redirects it back (OpenID Connect RP-Initiated Logout 1.0).
  */
 export async function logout(strategy: Strategy, deps: RouteDeps, req: Request, res: Response): Promise<void> {
   const { host } = deps
@@ -33,7 +32,11 @@ export async function logout(strategy: Strategy, deps: RouteDeps, req: Request, 
 /** Logs a failed step of a logout and returns its error. */
 type Report = (event: 'logout-failed' | 'logout-incomplete', error: unknown) => LoginError
 
-/** Ends the session on this server. @returns false if that failed; the response then says so */
+/**
+ * Ends the session on this server.
+ *
+ * @returns false if that failed. The response then tells the user
+ */
 async function endHere({ sessions }: Host, req: Request, res: Response, report: Report): Promise<boolean> {
   try {
     await sessions.end(req, res)

@@ -5,7 +5,7 @@ import type { ProviderClient } from '../../provider/client.ts'
 import { gotNoAnswer } from '../../provider/faults/unanswered.ts'
 import type { TokenKind } from '../../provider/tokens/token-status.ts'
 
-/** Time limit for the revocation. The user waits for it. */
+/** Time limit for the revocation, in milliseconds. The user waits for it. */
 const LIMIT_MS = 2_000
 
 /** The outcome of revoking a session's tokens at the IdP. */
@@ -17,12 +17,13 @@ export interface Revocation {
 }
 
 /**
- * Revokes the tokens of a session, if the IdP has an endpoint for that. Waits up to 2 s. Slower requests continue in
+ * Revokes the tokens of a session, if the IdP has a revocation endpoint. Waits up to 2 s. Slower requests continue in
  * the background, within the usual time limit. Never rejects.
  *
  * @param endsAtIdp whether the browser continues to the IdP's end-session endpoint. If so, the refresh token is revoked
- *   only if it was granted for offline use. Many IdPs end their session with its refresh token. The endpoint would then
- *   find no session to end, and would not sign the user out of a second IdP behind it.
+ *   only if it was granted for offline use. Many IdPs end their session when its refresh token is revoked. The
+ *   end-session endpoint would then find no session, and would not sign the user out of a second IdP that the first one
+ *   uses
  */
 export async function revokeTokens(
   client: Pick<ProviderClient, 'revoke'>,
@@ -50,7 +51,7 @@ export async function revokeTokens(
   }
 }
 
-/** Ignores the error of an IdP that revokes only refresh tokens. Source: RFC 7009, section 2.2.1. */
+/** Ignores the error of an IdP that can revoke only refresh tokens. Source: RFC 7009, section 2.2.1. */
 function unlessUnsupported(error: unknown): unknown {
   return error instanceof LoginError && error.details.error === 'unsupported_token_type' ? undefined : error
 }
