@@ -3,7 +3,7 @@ import { checkToTheEnd } from './doctor/check.ts'
 import { readTextFile } from './mount/read-text-file.ts'
 
 for (const stream of [process.stdout, process.stderr]) {
-  // Ignore EPIPE: a reader that closes the pipe early, like `head`, is not a failure.
+  // Ignore EPIPE, because a reader such as `head` may close the pipe early. That is not a failure.
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })

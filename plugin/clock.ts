@@ -1,11 +1,11 @@
-/** The clock of every part that waits or records a time. Tests replace it with one that they control. */
+/** The clock of every part that waits or records a time. Tests replace it with a clock that they control. */
 export interface Clock {
   /**
    * The wall-clock time in milliseconds since 1970. It may jump in either direction. Use it for tokens, users and other
    * machines.
    */
   now(): number
-  /** Milliseconds since some moment before the start. It never jumps. Use it to measure and limit durations. */
+  /** The time in milliseconds since an arbitrary moment. It never jumps. Use it to measure and limit durations. */
   elapsed(): number
   /** Calls `task` once, after `delayMs` of elapsed time. Does not keep the process alive. */
   after(delayMs: number, task: () => unknown): Timer
@@ -27,8 +27,8 @@ export const systemClock: Clock = {
 }
 
 /**
- * Returns a signal that aborts after `totalMs`, or with the caller's signal. It is cheaper than `AbortSignal.timeout`,
- * because that timer cannot be cleared when the answer arrives.
+ * Returns a signal that aborts after `totalMs`, or with the caller's signal. Call `clear` when the answer arrives, so
+ * that no timer remains. The timer of `AbortSignal.timeout` cannot be cleared.
  */
 export function deadlineSignal(
   clock: Clock,
@@ -44,8 +44,8 @@ export function deadlineSignal(
 }
 
 /**
- * Resolves to true if `work` is still pending after `limitMs`, otherwise to false. The work continues in either case.
- * Never rejects.
+ * Resolves to true if `work` is still pending after `limitMs`, otherwise to false. Does not stop the work. Never
+ * rejects.
  */
 export function isLate(clock: Clock, work: Promise<unknown>, limitMs: number): Promise<boolean> {
   return new Promise((resolve) => {

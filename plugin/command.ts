@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import './required-node.ts'
 
-// This import comes second, after the check of the Node.js version. An older Node.js then exits before it loads the
+// Import the program after the check of the Node.js version, so that an older Node.js exits before it loads the
 // program.
 await import('./check.ts')

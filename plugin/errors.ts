@@ -1,4 +1,4 @@
-/** Messages that users see. They never quote the IdP, and never name the rule that refused the user. */
+/** Messages to users. They never quote the IdP, and never name the rule that refused the user. */
 export const MESSAGES = {
   login_failed: 'Signing in did not work. Please try again; if it happens again, ask your administrator.',
   login_expired: 'This sign-in took too long or was started in another window. Please sign in again.',
@@ -18,7 +18,10 @@ export type MessageCode = keyof typeof MESSAGES
 
 interface LoginErrorEntry {
   readonly message: MessageCode
-  /** The text for the authentication log: what happened, then what an administrator can do. At most 300 characters. */
+  /**
+   * The text for the authentication log. It says what happened, then what an administrator can do. At most 300
+   * characters.
+   */
   readonly remedy: string
 }
 
@@ -186,14 +189,15 @@ export interface LoginErrorOptions {
   /** Fields of the line in the authentication log. They must not contain a secret. */
   readonly details?: Readonly<Record<string, unknown>>
   /**
-   * Replaces the default remedy of the code if more is known. At most 300 characters, because log lines are cut there.
+   * Replaces the code's default remedy with a more precise one. At most 300 characters, because log lines are cut
+   * there.
    */
   readonly remedy?: string
-  /** Replaces the message that the code shows to the user. */
+  /** Replaces the message that the user sees for this code. */
   readonly told?: MessageCode
 }
 
-/** An error that ends a login. Its `message` is the remedy for the authentication log. */
+/** An error that ends a login. Its `message` is the remedy, for the authentication log. */
 export class LoginError extends Error {
   override readonly name = 'LoginError'
   readonly code: LoginErrorCode

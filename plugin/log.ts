@@ -2,8 +2,9 @@
 export type LogFields = Readonly<Record<string, unknown>>
 
 /**
- * The plugin's own log. A host may pass its own as `log` of `registerOidc`. By default, each line is a JSON object, as
- * `fixtures/log-line.schema.json` describes. Entries about logins go to the host's authentication log instead.
+ * The plugin's own log. A host may pass another log in the option `log` of `registerOidc`. By default, each line is a
+ * JSON object that `fixtures/log-line.schema.json` describes. Entries about logins go to the host's authentication log
+ * instead.
  */
 export interface Log {
   info(event: string, msg: string, fields?: LogFields): void
@@ -13,7 +14,7 @@ export interface Log {
 
 /**
  * Sanitizes text from an IdP, a user or an address. Replaces line breaks, control characters and direction characters,
- * and cuts the text at 300 characters. It can then neither forge a line in a text log nor control a terminal.
+ * and cuts the text at 300 characters. Such text can neither forge a line in a text log nor control a terminal.
  */
 export function printableText(text: string): string {
   const cleaned = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
@@ -31,8 +32,8 @@ function printableValue(value: unknown): unknown {
 }
 
 /**
- * Returns the code of the innermost cause that has one, such as `UNABLE_TO_GET_ISSUER_CERT_LOCALLY` or `ECONNREFUSED`.
- * The codes of outer errors are less specific.
+ * Returns the code of an error, such as `UNABLE_TO_GET_ISSUER_CERT_LOCALLY` or `ECONNREFUSED`. If several causes have a
+ * code, returns that of the innermost cause, because it is the most specific.
  */
 export function causeCode(error: unknown): string | undefined {
   return causes(error)
@@ -41,14 +42,14 @@ export function causeCode(error: unknown): string | undefined {
 }
 
 /**
- * Returns the message of the innermost cause. In these messages, libraries name claims, algorithms and addresses, but
- * no secrets.
+ * Returns the message of the innermost cause. These messages of libraries name claims, algorithms and addresses, but
+ * contain no secrets.
  */
 export function deepestMessage(error: unknown): string {
   return printableText(causes(error).at(-1)?.message ?? String(error))
 }
 
-/** Returns an error and its causes, outermost first, up to a limit of eight. */
+/** Returns an error and its causes, the outermost first. Returns at most eight. */
 export function causes(error: unknown): readonly Error[] {
   const chain: Error[] = []
   let current = error

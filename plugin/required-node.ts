@@ -6,8 +6,8 @@
 /** The oldest supported version, as in `engines` of package.json. */
 const REQUIRED = { major: 20, minor: 19 }
 /**
- * The exit code for a wrong configuration in sysexits.h. After this code, a service manager does not restart the
- * process.
+ * The exit code for a wrong configuration (`EX_CONFIG` of sysexits.h). Service managers can be told not to restart a
+ * process that exits with it.
  */
 const EXIT_CONFIG = 78
 

@@ -23,8 +23,8 @@ interface Finding {
 type Sources = ReadonlyMap<string, string>
 
 /**
- * Reads an installation of MeshCentral without starting it. Compares the places of all parts that single sign-on relies
- * on with those in the tested versions.
+ * Reads an installation of MeshCentral without starting it. Checks whether all parts that single sign-on relies on are
+ * in the same places as in the tested versions.
  *
  * @param folder the folder that contains `node_modules`, or MeshCentral's own folder
  * @param version the version of this package
@@ -112,8 +112,8 @@ function hookOrder(sources: Sources): Finding {
 }
 
 /**
- * Checks that MeshCentral looks up `encodeCookie` and `decodeCookie` at each call, so that it calls the plugin's
- * versions.
+ * Checks that MeshCentral calls `encodeCookie` and `decodeCookie` on the server object and keeps no references to them.
+ * Only then does it call the plugin's replacements.
  */
 function cookieCalls(sources: Sources): Finding {
   const name = 'calls of encodeCookie and decodeCookie'

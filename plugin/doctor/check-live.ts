@@ -24,20 +24,19 @@ export type { Verdict } from './live/verdict.ts'
 
 export interface LiveOptions {
   /**
-   * A `fetch` with limits on time and size. Default: this process's own `fetch`, through the proxy that the environment
-   * names.
+   * A `fetch` with limits on time and size. Default: the plugin's own, which uses the proxy that the environment names.
    */
   readonly fetch?: Fetch
-  /** Base URLs that replace the vendors' own, for the presets. */
+  /** Base URLs that replace the vendors' own in presets. */
   readonly presets?: PresetUrls
-  /** Default: the clock of this machine. */
+  /** The clock. Default: the clock of this machine. */
   readonly clock?: Clock
 }
 
 /**
- * Asks the IdP of a domain everything that a login depends on, without a signed-in user and with the client that logins
- * use. Each request has limits of 10 s and 1 MB; each question needs two requests at most. It leaves no traces at the
- * IdP except lines in the IdP's log. Never rejects.
+ * Asks the IdP of a domain everything that a login depends on. It uses the same client as logins, but needs no
+ * signed-in user. Each request is limited to 10 s and 1 MB, and each question to two requests. Changes nothing at the
+ * IdP except its log. Never rejects.
  */
 export async function askProvider(settings: DomainSettings, options: LiveOptions = {}): Promise<readonly Verdict[]> {
   const { clock = systemClock, presets = {} } = options
@@ -89,10 +88,14 @@ const NO_LOG = { info: () => undefined, warn: () => undefined }
 /** The outcome of discovery: the published issuer, or the error. */
 type DiscoveryOutcome =
   | { readonly kind: 'discovered'; readonly publishedIssuer: string }
-  /** `byHand`: logins still work, with the configured endpoints. */
+  /** `byHand` means that logins still work, with the configured endpoints. */
   | { readonly kind: 'failed'; readonly error: LoginError; readonly byHand: boolean }
 
-/** @param hasPreset whether a preset determines the issuer; then its spelling is not the administrator's mistake */
+/**
+ * Judges the outcome of discovery.
+ *
+ * @param hasPreset whether a preset determines the issuer. Its spelling is then no mistake of the administrator
+ */
 function judgeDiscovery(
   { issuer }: Pick<IssuerSettings, 'issuer'>,
   outcome: DiscoveryOutcome,

@@ -29,12 +29,17 @@ import { goBack } from './going-back/go-back.ts'
 export type { ExitCode } from './command/call.ts'
 export type { Terminal } from './command/terminal.ts'
 
-/** Version of the package, read through its own name, because sources and build are at different depths. */
+/**
+ * The package's version. It is read by the package's name, because its path relative to the sources differs from that
+ * relative to the build.
+ */
 const VERSION: string = createRequire(import.meta.url)('mesh-companion/package.json').version
 
 /**
- * Runs the command except for `--live`, which {@link checkToTheEnd} runs. `args` are the arguments after the names of
- * Node and the script. Prints values from the file only for `--migrate` and `--back`.
+ * Runs the command, except for `--live`, for which {@link checkToTheEnd} is needed. Prints values from the file only
+ * for `--migrate` and `--back`.
+ *
+ * @param args the arguments after the names of Node and the script
  */
 export function check(args: readonly string[], terminal: Terminal): ExitCode {
   return run(args, terminal).code
@@ -48,7 +53,7 @@ export async function checkToTheEnd(
 ): Promise<ExitCode> {
   const { code, toAsk, say } = run(args, terminal)
   if (toAsk.length === 0) return code
-  // Loaded only for `--live`, because loading a client of IdPs takes longer than checking a file.
+  // Load this only for `--live`, because loading a client of IdPs takes longer than checking a file.
   const { askProvider } = await import('./check-live.ts')
   let failed = false
   for (const { key, settings } of toAsk) {
@@ -66,7 +71,7 @@ export async function checkToTheEnd(
 
 interface FileCheck {
   readonly code: ExitCode
-  /** Domains with an IdP that must be asked. */
+  /** Domains whose IdP the live check must ask. */
   readonly toAsk: readonly DomainReading[]
   readonly say: (text: string) => void
 }

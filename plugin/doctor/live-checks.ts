@@ -1,6 +1,6 @@
 import type { Verdict } from './live/verdict.ts'
 
-/** The state of a domain's live check. Times are milliseconds since 1970. */
+/** The state of a domain's live check. All times are milliseconds since 1970. */
 export type LiveCheck =
   | { readonly kind: 'never' }
   | { readonly kind: 'running'; readonly since: number }
@@ -21,8 +21,8 @@ export const PAUSE_MS = 10_000
 /**
  * Runs live checks on demand, one at a time for each domain, and keeps the last outcome.
  *
- * @param askers checks by domain key; other domains cannot be checked
- * @param now milliseconds since 1970
+ * @param askers the check of each domain, by domain key. Other domains cannot be checked
+ * @param now returns the current time in milliseconds since 1970
  */
 export function createLiveChecks(
   askers: ReadonlyMap<string, () => Promise<readonly Verdict[]>>,
@@ -33,7 +33,7 @@ export function createLiveChecks(
   const checkOf = (domainKey: string): LiveCheck => checks.get(domainKey) ?? { kind: 'never' }
 
   function isFresh(check: LiveCheck): boolean {
-    // A clock that was set back must not delay the next check.
+    // Ignore an end in the future, because a clock that was set back must not delay the next check.
     return check.kind === 'done' && check.endedAt <= now() && now() - check.endedAt < PAUSE_MS
   }
 

@@ -1,7 +1,7 @@
 /** The versions of MeshCentral that this package was tested with. */
 export const TESTED_VERSIONS: readonly string[] = ['1.1.51', '1.1.55']
 
-/** Members of one of MeshCentral's objects. None of them is a documented interface. */
+/** Members of one of MeshCentral's objects. MeshCentral does not document these members. */
 export interface MemberGroup {
   /** The source file that sets these members in the tested versions. */
   readonly file: string
@@ -30,5 +30,5 @@ export const MEMBERS = {
   },
 } as const satisfies Readonly<Record<string, MemberGroup>>
 
-/** Members that MeshCentral adds to a request before any route sees it. */
+/** Members that MeshCentral adds to a request before it calls any route. */
 export const REQUEST_MEMBERS = ['session', 'xdomain', 'clientIp'] as const

@@ -5,9 +5,9 @@ import { oidcSchema } from '../config/rules/schema/schema.ts'
 import { PRESETS } from '../presets/all.ts'
 
 /**
- * The folder for the JSON Schemas, which `npm run build` writes. With them, editors complete and explain a server's
- * configuration. They come from the schema that the checker uses. `oidc.json` describes the `oidc` object alone, for
- * hosts with a schema of their own; `server.json` describes the whole file.
+ * The folder of the JSON Schemas, which `npm run build` writes. Editors use them to complete and explain a server's
+ * configuration. They contain the same schema that the checker uses. `oidc.json` describes only the `oidc` object, for
+ * hosts that have their own schema. `server.json` describes the whole file.
  */
 const FOLDER = fileURLToPath(new URL('../../dist/schemas', import.meta.url))
 const DRAFT = 'http://json-schema.org/draft-07/schema#'

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The page's script. MeshCentral stores in the browser whether a user wants dark pages (1), light ones (2) or the
- * system's choice; a domain can override that. Without the script, the page is complete except for the copy buttons:
- * times are in UTC, and a link shows whether a check has ended.
+ * The page's script. It applies the look that the user chose, shows times in the user's time zone, and copies
+ * addresses. MeshCentral stores the look in the browser: dark (1), light (2) or the system's choice. A domain can
+ * override it. Without the script, only the copy buttons are missing: times are in UTC, and a link shows whether a
+ * check has ended.
  */
 export const SCRIPT = `
 const root = document.documentElement
@@ -61,8 +62,8 @@ ul { list-style: none; margin: 0; padding: 0 } li { border-top: 1px solid var(--
 const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 /**
- * The page's Content Security Policy. It allows only this script and this style. Only pages of this server may frame
- * the page.
+ * The page's Content Security Policy. It allows only this script and this style, and only pages of this server may show
+ * the page in a frame.
  */
 export const POLICY = [
   "default-src 'none'",

@@ -10,18 +10,18 @@ import { type LiveCheck, PAUSE_MS } from './live-checks.ts'
 import { SCRIPT, STYLE } from './page-look.ts'
 
 export interface StatusPage {
-  /** The state of the domain. Undefined: the domain has no single sign-on. */
+  /** The state of the domain. Undefined if the domain has no single sign-on. */
   readonly status: DomainStatus | undefined
   /** Notes about the server, one sentence each. */
   readonly notes: readonly string[]
   readonly check: LiveCheck
-  /** Proves that the live check's button was pressed on this page. */
+  /** Sent with the form. It proves that the request for a live check came from this page. */
   readonly token: string
-  /** The look that the server enforces. Null: the user chooses. */
+  /** The look that the server enforces, or null if the user chooses. */
   readonly look: 'night' | 'day' | null
   /** The address of the page for moving accounts. */
   readonly moveHref: string
-  /** Milliseconds since 1970. */
+  /** The current time in milliseconds since 1970. */
   readonly now: number
 }
 
@@ -31,8 +31,8 @@ export interface StatusPage {
 export function statusPage({ status, notes, check, token, look, moveHref, now }: StatusPage): string {
   const place = status?.domainKey ? ` of the domain <code>${escapeMarkup(status.domainKey)}</code>` : ''
   const isRunning = check.kind === 'running'
-  // The page reloads until the check has ended. The button's request was answered with a redirect, so a reload does not
-  // start another check.
+  // Reload the page until the check has ended. A reload does not start another check, because the server answered the
+  // button's request with a redirect.
   const reload = isRunning ? ' data-reload' : ''
   return [
     `<!doctype html><html lang="en"${look === null ? '' : ` data-look="${look}"`}${reload}><head><meta charset="utf-8">`,
@@ -166,7 +166,7 @@ function accountText(account: string | null): string {
 function refusalSection(refusals: readonly Refusal[], now: number): string {
   const list = refusals.map((refusal) => refusalItem(refusal, now)).join('')
   if (list === '') return '<h2>Last refusals</h2><p>None.</p>'
-  // These values may be personal data, so they are in the log and not on this page.
+  // Do not show these values here, because they may be personal data. The log contains them.
   const elsewhere =
     '<p class="quiet">Values of members that a text names, such as <code>reason</code> or <code>claimNames</code>, are only in the authentication log (<code>settings.authLog</code>).</p>'
   return `<h2>Last refusals</h2>${elsewhere}<ul>${list}</ul>`
@@ -188,7 +188,7 @@ function prose(text: string): string {
   return escapeMarkup(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 }
 
-/** Shows a time in UTC, until the page's script shows it in the reader's time zone and format. */
+/** Renders a time in UTC. The page's script replaces it with the reader's time zone and format. */
 function time(ms: number): string {
   const iso = new Date(ms).toISOString()
   return `<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`

@@ -6,11 +6,11 @@ import { isSameIssuer } from '../provider/issuer/issuer-name.ts'
 interface DomainIssuers {
   readonly configured: string
   readonly previous: readonly string[]
-  /** The issuer in the IdP's metadata. Undefined until discovery. */
+  /** The issuer in the IdP's metadata. Undefined until discovery succeeded. */
   published?: string
 }
 
-/** The issuers from which each domain accepts sessions: the current one, and those in `custom.previous_issuers`. */
+/** The issuers whose sessions each domain accepts: the current issuer, and those in `custom.previous_issuers`. */
 export class AcceptedIssuers {
   readonly #domains = new Map<string, DomainIssuers>()
 
@@ -34,7 +34,7 @@ export class AcceptedIssuers {
     if (!domain || domain.published === issuer) return true
     const { published, configured, previous } = domain
     if (previous.some((accepted) => isSameSpelling(accepted, issuer))) return true
-    // Before discovery, compare with the configured issuer, so that an outage of the IdP signs no user out.
+    // Before discovery succeeded, compare with the configured issuer, so that an outage of the IdP signs no user out.
     return published === undefined ? isSameIssuer(configured, issuer) : isSameSpelling(published, issuer)
   }
 }

@@ -5,8 +5,8 @@ import type { HostApp } from '../routes/route-table.ts'
 import { layersOf } from './router-layers.ts'
 
 /**
- * Refuses stores that each process would have separately, and a missing secret. With these, one process would accept
- * sessions that another one has ended, or could not finish logins that another one began.
+ * Refuses stores that each process would have separately, and a missing secret. Otherwise a process would accept
+ * sessions that another process has ended, or could not finish logins that another process began.
  *
  * @throws TypeError
  */
@@ -34,8 +34,8 @@ export function checkShared(app: HostApp, { secret, sessions, accounts, groups }
 }
 
 /**
- * Whether the store is the MemoryStore of express-session. Compares the name of its class, because the server loads its
- * own copy of express-session, whose class is not the one that the plugin could import.
+ * Whether the store is the MemoryStore of express-session. Compares the name of its class. `instanceof` would fail,
+ * because the server loads its own copy of express-session.
  */
 function isMemoryStore(store: object | undefined): boolean {
   return store?.constructor?.name === 'MemoryStore'
@@ -44,7 +44,7 @@ function isMemoryStore(store: object | undefined): boolean {
 /**
  * Returns the store of the express-session middleware that `app` uses. Returns undefined if it cannot be found, for
  * example inside another function. The middleware sets `sessionStore` on each request, so this function passes it a
- * request without a client. The middleware saves nothing, because nobody answers that request.
+ * request without a client. The middleware saves nothing, because that request never gets an answer.
  */
 function sessionStoreOf(app: HostApp): object | undefined {
   for (const { handle } of layersOf(app)) {
@@ -54,7 +54,7 @@ function sessionStoreOf(app: HostApp): object | undefined {
     try {
       handle(request, new ServerResponse(request), () => undefined)
     } catch {
-      // This is another middleware of the same name, which needs a real request.
+      // Ignore the error: this is another middleware with the same name, which needs a real request.
     }
     if (request.sessionStore) return request.sessionStore
   }

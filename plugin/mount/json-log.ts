@@ -1,7 +1,9 @@
 import pino from 'pino'
 import { type Log, type LogFields, printableFields, printableText } from '../log.ts'
 
-/** Creates a log that writes JSON lines with `component` to `destination`. Default: stdout. */
+/**
+ * Creates a log that writes JSON lines to `destination`, by default to stdout. Each line has the member `component`.
+ */
 export function createLog(component: 'plugin' | 'auth' | 'host', destination?: pino.DestinationStream): Log {
   const logger = pino(
     {

@@ -42,7 +42,7 @@ export interface MountOptions {
   /** The server's whole JSON configuration. */
   readonly config: unknown
   readonly host: Host
-  /** Base URLs that replace those of the vendors, for sovereign clouds and tests. */
+  /** Base URLs that replace those of the vendors. For sovereign clouds and tests. */
   readonly presets?: PresetUrls
   /**
    * Files with this client's private keys and certificate, by domain key. They replace `domains.<key>.oidcCredentials`.
@@ -50,14 +50,14 @@ export interface MountOptions {
    */
   readonly credentials?: Readonly<Record<string, CredentialFiles>>
   /**
-   * Folder of the configuration file, to which a relative `client.client_secret_file` refers. By default, such paths
+   * Folder of the configuration file, to which a relative `client.client_secret_file` refers. Without it, such paths
    * must be absolute.
    */
   readonly configFolder?: string
   /**
-   * Replaces outgoing HTTP. For a proxy, set the environment variables instead; a replaced `fetch` bypasses them. The
-   * limits on time, size, redirects and plain HTTP still apply. A replaced `fetch` cannot present a client certificate,
-   * so the plugin does not use it for a domain that has one.
+   * Sends the plugin's requests instead of its own HTTP client. For a proxy, set the environment variables instead;
+   * this `fetch` bypasses them. The limits on time, size, redirects and plain HTTP still apply. This `fetch` cannot
+   * present a client certificate, so the plugin does not use it for a domain that has a certificate.
    */
   readonly fetch?: typeof globalThis.fetch
   /** The log for the plugin's own messages. Default: JSON lines on stdout. */
@@ -68,8 +68,8 @@ export interface MountOptions {
    */
   readonly unknownKeys?: 'error' | 'warn'
   /**
-   * Whether a preset applies without being configured if the custom object contains a member of that preset. A
-   * configured issuer then replaces the preset's issuer. Default: false.
+   * Whether a preset applies although `custom.preset` is not configured, if the custom object contains a member of that
+   * preset. A configured issuer then replaces the preset's issuer. Default: false.
    */
   readonly inferPresets?: boolean
   /**
@@ -90,8 +90,8 @@ export interface ServerParts {
   /** Parses posted forms. Either Express's own parser, or one that the server has already loaded. */
   readonly urlencoded: FormParser
   /**
-   * How often to check sessions in use, in milliseconds. Requires `inUse` in `host.sessions`. Default: 0, which means
-   * never.
+   * Time between two checks of a session in use, in milliseconds. Requires `inUse` in `host.sessions`. Default 0, which
+   * means no checks.
    */
   readonly sessionCheckMs?: number
 }
@@ -102,15 +102,17 @@ export interface LoginOption {
   /** The provider's name for the button, or the button's whole text if `custom.buttonText` is configured. */
   readonly title: string
   readonly url: string
-  /** The button's whole text. Absent unless `custom.buttonText` is configured. */
+  /** The button's whole text. Undefined unless `custom.buttonText` is configured. */
   readonly buttonText?: string
-  /** The button's image: an address, or a path on this server. Absent unless `custom.buttonIconUrl` is configured. */
+  /**
+   * The button's image: an address, or a path on this server. Undefined unless `custom.buttonIconUrl` is configured.
+   */
   readonly iconUrl?: string
 }
 
 /** Single sign-on on one server. The server's own code calls these methods. */
 export interface Oidc {
-  /** Returns the buttons for a domain's login page. Returns none while the domain's configuration has errors. */
+  /** Returns the buttons for a domain's login page. Returns no buttons if the domain's configuration has errors. */
   loginOptions(domainKey: string): readonly LoginOption[]
   /**
    * Returns the account that the browser is signed in to, in the domain of the request. Returns undefined if the
@@ -119,13 +121,14 @@ export interface Oidc {
    */
   account(req: IncomingMessage): Promise<Account | undefined>
   /**
-   * Returns the path that begins a login and then leads back to the address of the request. While the domain's
-   * configuration has errors, returns the login page. Returns undefined if the domain has no single sign-on.
+   * Returns the path that begins a login and then leads back to the address of the request. If the domain's
+   * configuration has errors, returns the path of the login page. Returns undefined if the domain has no single
+   * sign-on.
    */
   loginUrl(req: IncomingMessage): string | undefined
   /**
-   * Asks the IdP whether the browser's session is still active there. Use it for actions that must not rely on the
-   * IdP's logout messages. Reuses an answer of the last 10 s. Never rejects. To be safe, treat every result except
+   * Asks the IdP whether the browser's session is still active there. Use it before important actions, because an IdP's
+   * logout message may get lost. Reuses an answer for 10 s. Never rejects. To be safe, treat every result except
    * `active` as signed out.
    */
   introspect(req: IncomingMessage): Promise<SessionState>
@@ -133,17 +136,18 @@ export interface Oidc {
   status(): readonly DomainStatus[]
   /**
    * Stops all background work. First lets running session renewals finish and store their tokens, for at most 12 s.
-   * Close the store of the host's sessions only after that. The routes stay registered, and fail.
+   * Close the store of the host's sessions only after this promise has resolved. The routes stay registered, but all of
+   * their requests fail.
    */
   close(): Promise<void>
 }
 
 /**
- * Mounts single sign-on like `registerOidc`, but synchronously. For a server that must have its routes registered when
- * the call returns.
+ * Mounts single sign-on like `registerOidc`, but synchronously, for a server whose routes must be registered when the
+ * call returns.
  *
- * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` lacks a shared
- *   part
+ * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` is true and a
+ *   part is not shared
  */
 export function mountOidc(
   app: HostApp,
@@ -247,8 +251,8 @@ export function readOptions(
 }
 
 /**
- * Refuses a secret that is too short, for example because an environment variable is unset. The secret seals cookies,
- * so a stranger who guesses it can forge them.
+ * Refuses a secret that is too short, for example because an environment variable is unset. The secret encrypts
+ * cookies, so a stranger who guesses it can forge cookies.
  */
 function checkSecret({ secret }: Host): void {
   if (secret !== undefined && secret.length < LEAST_SECRET_CHARACTERS) {

@@ -27,15 +27,15 @@ export interface DomainDeps {
   readonly documents: Documents
   readonly issuers: AcceptedIssuers
   readonly pathsOf: (base: string, redirectUri: string | undefined) => RoutePaths
-  /** How often to check sessions in use, in milliseconds. 0 means never. */
+  /** Time between two checks of a session in use, in milliseconds. 0 means no checks. */
   readonly everyMs: number
 }
 
-/** An opened domain, with its strategy. */
+/** A domain with its strategy and its status, after it was opened. */
 export interface OpenedDomain {
   readonly reading: DomainReading
   readonly strategy: Strategy
-  /** The parts that provide the domain's status. Null if the domain's configuration has errors. */
+  /** The parts that report the domain's status. Null if the domain's configuration has errors. */
   readonly watched: WorkingDomain | null
   close(): Promise<void>
 }

@@ -10,7 +10,10 @@ import type { Fetch } from '../provider/http/limited-fetch.ts'
 import { type DiscoveryDeps, type Issuer, openIssuer } from '../provider/issuer/discovery.ts'
 import { createKeySet, type KeySet } from '../provider/issuer/key-set.ts'
 
-/** Limits of outgoing requests: milliseconds for the whole answer, and bytes of its decoded body. */
+/**
+ * Limits of outgoing requests: the time for the whole answer in milliseconds, and the size of its decoded body in
+ * bytes.
+ */
 export const FETCH_LIMITS = { totalMs: 10_000, maxBytes: 1_000_000 }
 
 export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailure' | 'onDiscovered'> {
@@ -21,23 +24,30 @@ export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailu
   readonly presets: PresetUrls
   /** Whether the server stores the tokens of sessions and renews them. Default: false. */
   readonly keepsTokens?: boolean
-  /** Called once for each address that accepts client assertions only with the second audience tried. */
+  /**
+   * Called when an address accepts client assertions only with the second audience tried. Called once for each address.
+   */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
-  /** Reads a client secret from its file again. If absent, the secret from the start stays in use. */
+  /** Reads a client secret from its file again. If it is undefined, the secret from the start stays in use. */
   readonly secretSource?: SecretSource
   readonly clock: Clock
 }
 
 /** One domain's IdP, and the OpenID Connect client that this server uses there. */
 export interface Provider {
-  /** The settings. Their client secret is always the current one. */
+  /**
+   * The settings. If the client secret is in a file, `settings.client.client_secret` always returns the current secret.
+   */
   readonly settings: DomainSettings
-  /** The client secret, if it is in a file of its own. Null if it is written in the configuration. */
+  /** The client secret in its own file. Null if the configuration contains the secret itself. */
   readonly secret: ClientSecret | null
   readonly issuer: Issuer
   readonly keySet: KeySet
   readonly preset: Preset
-  /** The client, created when it is first read. Of 1,000 domains, most have no login for a long time after a start. */
+  /**
+   * The client. It is created when this member is first read, because most of 1,000 domains have no login for a long
+   * time after a start.
+   */
   readonly client: ProviderClient
   /** Creates a client with other settings for the same IdP. */
   readonly clientOf: (settings: DomainSettings) => ProviderClient
@@ -103,7 +113,8 @@ function secretInFile({ client }: DomainSettings, { secretSource, clock }: Provi
 function claimsRead(names: CustomSettings['claims'], groups: string | null): readonly string[] {
   return [
     ...Object.values(names),
-    // `email_verified` applies only to the claim `email`. It also decides whether an address may be the user's id.
+    // `email_verified` applies only to the claim `email`. It also decides whether an e-mail address may be the user's
+    // id.
     ...(names.email === 'email' || isKnownByAddress(names) ? ['email_verified'] : []),
     ...(groups === null ? [] : [groups]),
   ]

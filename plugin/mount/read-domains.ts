@@ -2,7 +2,7 @@ import { type ConfigReadOptions, domainReader, type Readings } from '../config/r
 import { PRESETS, type PresetUrls } from '../presets/all.ts'
 
 export interface ReadOptions extends Omit<ConfigReadOptions, 'presets'> {
-  /** Base URLs that replace those of the vendors, for sovereign clouds and tests. */
+  /** Base URLs that replace those of the vendors. For sovereign clouds and tests. */
   readonly presets?: PresetUrls
 }
 

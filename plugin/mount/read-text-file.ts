@@ -3,8 +3,8 @@ import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 /**
  * Returns the text of a file. Throws like `readFileSync`.
  *
- * @param maxBytes undefined to read the whole file. Otherwise reads at most one byte more, which shows that the file is
- *   too long
+ * @param maxBytes limit of the file's size. If the file is larger, reading stops one byte after the limit. Undefined to
+ *   read the whole file
  */
 export function readTextFile(file: string, maxBytes?: number): string {
   if (maxBytes === undefined) return readFileSync(file, 'utf8')

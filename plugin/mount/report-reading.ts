@@ -3,8 +3,8 @@ import type { DomainReading } from '../config/read.ts'
 import type { Host } from '../host/port.ts'
 
 /**
- * Logs a domain's configuration errors and warnings to the authentication log. The specification requires this log for
- * deprecated keys, and errors prevent logins.
+ * Logs a domain's configuration errors and warnings to the authentication log. Deprecated keys are logged there because
+ * the specification requires it, and errors because they prevent logins.
  */
 export function reportReading(
   host: Pick<Host, 'authLog'>,

@@ -10,16 +10,15 @@ export type Middleware = (req: IncomingMessage, res: ServerResponse, next: (erro
  * Returns a middleware that lets only signed-in users reach the handlers after it. Handlers find the account in
  * `res.locals.account`.
  *
- * If a browser opens a page without being signed in, it is redirected to the IdP, and back to that page after the
- * login. Any other request gets 401: a script cannot follow a redirect to another site, and a form would lose its
- * posted data. A user with a removed or locked account is not signed in. If a store fails, the error goes to the
- * server's error handler, and no later handler runs.
+ * A browser that opens a page without being signed in is redirected to the IdP, and after the login back to that page.
+ * Any other request gets 401, because a script cannot follow a redirect to another site, and a form would lose its
+ * posted data. A user whose account was removed or locked counts as not signed in. If a store fails, the error goes to
+ * the server's error handler, and no later handler runs.
  *
- * Register it after `session(…)`. Every response behind it has `Cache-Control: no-store`, so that no cache shows it to
- * the next user. A handler may set another value.
+ * Register it after `session(…)`. It sets `Cache-Control: no-store` on every response, so that no cache shows the
+ * response to another user. A later handler may set another value.
  *
- * @example
- *   app.get('/devices', requiresAuth(oidc), (_req, res) => res.json(res.locals.account))
+ * @example app.get('/devices', requiresAuth(oidc), (_req, res) => res.json(res.locals.account))
  *
  * @param oidc the result of `registerOidc`
  */
@@ -43,7 +42,8 @@ export function requiresAuth(oidc: Pick<Oidc, 'account' | 'loginUrl'>): Middlewa
         res.end()
       }
     }
-    // The server may already have responded, for example after a time limit. `setHeader` then throws.
+    // Catch errors of `answer` too. If the server has already responded, for example after a time limit, `setHeader`
+    // throws.
     oidc.account(req).then(answer).catch(next)
   }
 }

@@ -4,7 +4,7 @@ import type { HostApp } from '../routes/route-table.ts'
 export interface RouterLayer {
   /** The layer's handler. If the layer is a mounted router, the handler has a `stack`. */
   readonly handle?: unknown
-  /** Present for routes such as `app.get(…)`. Absent for `app.use(…)`. */
+  /** Set for routes such as `app.get(…)`, undefined for `app.use(…)`. */
   readonly route?: { readonly methods?: Readonly<Record<string, boolean>> }
   /** The part of the path that the last `match` call matched. Set in Express 4, and in Express 5 before 5.3. */
   readonly path?: string
@@ -14,7 +14,7 @@ export interface RouterLayer {
 
 /** Members of an Express application or router that are missing in Express's types. */
 interface RouterHolder {
-  /** Only Express 4 has this member. There, reading `router` throws. */
+  /** Only Express 4 has this member. In Express 4, reading `router` throws. */
   readonly lazyrouter?: unknown
   /** The router of Express 4. */
   readonly _router?: RouterHolder
@@ -25,7 +25,8 @@ interface RouterHolder {
 }
 
 /**
- * Returns the layers that are registered on an Express application or router so far. Returns none for any other object.
+ * Returns the layers that are registered on an Express application or router so far. Returns an empty list for any
+ * other object.
  */
 export function layersOf(app: HostApp): readonly RouterLayer[] {
   const holder = app as HostApp & RouterHolder

@@ -3,13 +3,16 @@ import type { HostApp } from '../routes/route-table.ts'
 import type { RoutePaths } from '../routes/strategy.ts'
 import { layersOf, nestedLayers, type RouterLayer } from './router-layers.ts'
 
-/** A path on which no server has a page. A route that also matches this path guards many paths, so it is not a page. */
+/**
+ * A path on which no server has a page. A route that matches this path too handles many paths, so it does not shadow a
+ * particular path.
+ */
 const NO_PAGE = 'no-page-of-this-server'
 
 /**
- * Warns about routes that the server registered before the plugin at one of the plugin's paths. Express calls the
- * earlier route. For example, an earlier `/logout` would leave the user signed in at the IdP, so that the next login
- * asks for no password.
+ * Warns about routes of the server at one of the plugin's paths, if they were registered before the plugin's. Express
+ * then calls the server's route. For example, an earlier `/logout` would leave the user signed in at the IdP, so that
+ * the next login asks for no password.
  *
  * Detects `app.get`, `app.post` and `app.all`, also on mounted routers. Ignores `app.use`, because its handlers may
  * pass requests on.
@@ -28,7 +31,7 @@ export function warnOfShadowedRoutes(app: HostApp, domains: Iterable<RoutePaths>
   }
 }
 
-/** Whether a route answers GET or POST at `path`, but does not match every path. */
+/** Whether a route answers GET or POST at `path`. Ignores routes that match every path. */
 function hasRoute(layers: readonly RouterLayer[], path: string, otherPath: string): boolean {
   return layers.some((layer) => {
     const rest = restAfter(layer, path)

@@ -12,7 +12,7 @@ import type { VendorAccess } from './vendor-api.ts'
  */
 export const PRESETS = [google, azure] as const
 
-/** Base URLs that replace those of the vendors, for sovereign clouds and tests. */
+/** Base URLs that replace those of the vendors. For sovereign clouds and tests. */
 export type PresetUrls = {
   readonly [Preset in (typeof PRESETS)[number] as Preset['name']]?: Partial<Preset['urls']>
 }
@@ -25,7 +25,7 @@ export function openPreset(name: string | null, urls: PresetUrls, access: Vendor
 
 const groupsClaim = ({ groups }: DomainSettings) => groups?.claim ?? 'groups'
 
-/** The behavior without a preset, for any OpenID provider. Groups are read from claims, so no vendor API is called. */
+/** The behavior without a preset, for any OpenID provider. Reads groups from claims and calls no API of a vendor. */
 export const standard: Preset = {
   title: null,
   scopes: () => [],

@@ -16,7 +16,7 @@ import { isGroupScopeDeclined } from './declined-scope.ts'
 import type { Evidence, Preset, PresetDefinition } from './preset.ts'
 import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess } from './vendor-api.ts'
 
-/** The preset for Microsoft Entra ID, with the directory of one company. */
+/** The preset for Microsoft Entra ID. Users come from the directory of one company. */
 export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
   name: 'azure',
   urls: {
@@ -47,17 +47,17 @@ function checkTenant(tenantId: unknown): readonly Finding[] {
   return [{ steps, reason: 'must name one directory: with this value, any Microsoft account could sign in', remedy }]
 }
 
-// Tenants that admit accounts of many directories. The last one is the id of `consumers`, the directory of all personal
-// accounts.
+// Tenants that admit accounts of many directories. The last entry is the id of `consumers`, the directory of all
+// personal accounts.
 const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']
 
 /**
- * The preset for logins with one directory. By default, groups are those of the directory, read from Microsoft Graph.
- * If a groups claim is configured, the claim is read instead. A rule matches a group's object id or its display name.
+ * The preset's behavior in logins. By default, it reads the directory's groups from Microsoft Graph. If a groups claim
+ * is configured, it reads the claim instead. A rule matches a group's object id or its display name.
  *
- * Without a configured claim, Graph is not called if the ids in the token's `groups` claim suffice. They suffice if
- * every rule contains ids and no groups are mirrored. Display names in rules would not match ids, and mirrored groups
- * would change their names. By default, the claim also contains groups that the user is in through other groups.
+ * If no claim is configured, the token's `groups` claim replaces the request to Graph in one case: every rule contains
+ * object ids, and no groups are mirrored. Otherwise display names in rules would not match, and mirrored groups would
+ * change their names. By default, the claim also contains groups that the user is in through other groups.
  *
  * @see https://learn.microsoft.com/graph/api/user-list-memberof
  * @see https://learn.microsoft.com/graph/api/user-list-transitivememberof
@@ -66,14 +66,14 @@ const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5
 export function azurePreset(graph: string, access: VendorAccess): Preset {
   return {
     title: 'Microsoft',
-    // With a configured claim, do not request the scope for Graph. Guests often may not use Graph, and its scope needs
+    // If a claim is configured, do not request the scope for Graph. Guests often may not use Graph, and the scope needs
     // an administrator's consent.
     scopes: ({ groups, custom }) =>
       groups?.scope && groups.claim === null && countsGroups(custom) ? [groups.scope] : [],
     renewalScope: 'offline_access',
     groupsClaim: ({ groups, custom }) => groups?.claim ?? (countsGroups(custom) ? null : 'roles'),
-    // Tokens often lack `email`, so `preferred_username` replaces it. A replaced address always counts as unverified,
-    // even if the token says otherwise.
+    // Tokens often lack `email`, so use `preferred_username` instead. Such an address always counts as unverified, even
+    // if the token states that it is verified.
     claims: (claims) =>
       !isText(claims.email) && isText(claims.preferred_username)
         ? { ...claims, email: claims.preferred_username, email_verified: false }
@@ -110,7 +110,7 @@ async function groupMemberships(
   const first = new URL(`${withoutTrailingSlashes(graph)}/v1.0/me/${method}/microsoft.graph.group`)
   first.searchParams.set('$select', 'id,displayName')
   first.searchParams.set('$top', '999')
-  // Microsoft Graph treats a list of one object type as an "advanced query". Such a query needs this parameter and the
+  // Microsoft Graph treats a list of a single object type as an "advanced query", which needs this parameter and the
   // header below.
   first.searchParams.set('$count', 'true')
   const headers = { consistencylevel: 'eventual' }
@@ -123,8 +123,8 @@ async function groupMemberships(
     headers,
     read: (json) => readPage(json, readGroup),
   }).catch((error: unknown): Memberships => {
-    // Users cannot decline a scope at Microsoft. But a user can remove it from the address to which the browser is
-    // redirected.
+    // Users cannot decline a scope at Microsoft. But a user can remove the scope from the address of the authorization
+    // request.
     const requested = groups?.scope && claim === null ? [groups.scope] : []
     const isRefused = error instanceof RefusedPage && error.isFirst && error.status === 403
     if (isRefused && isGroupScopeDeclined(requested, grantedScopes)) return []
@@ -133,8 +133,9 @@ async function groupMemberships(
 }
 
 /**
- * Whether the token contains no groups, but a hint that they exist. For more than 200 groups, the hint says where they
- * can be read. An ID token that arrives through the browser only says that there are groups, if there are more than 5.
+ * Whether the token contains no groups, but states that the user is in groups. If there are more than 200 groups, the
+ * token names an address where they can be read. An ID token that arrives through the browser contains no groups if
+ * there are more than 5, and names no address.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
@@ -145,7 +146,10 @@ function isOverage(claims: Claims): boolean {
   )
 }
 
-/** Returns the groups in the token itself, if their ids suffice for all rules. Otherwise returns undefined. */
+/**
+ * Returns the groups in the token itself if all rules contain object ids and no groups are mirrored. Otherwise returns
+ * undefined.
+ */
 function idsInToken(claims: Claims, groups: GroupSettings | null): readonly Membership[] | undefined {
   const rules = [...(groups?.required ?? []), ...(groups?.siteadmin ?? [])]
   if (groups?.sync !== false || !rules.every((name) => UUID.test(name))) return undefined
@@ -166,15 +170,16 @@ function readPage(json: unknown, readGroup: (entry: unknown) => Membership | und
 function groupByName(entry: unknown): Membership | undefined {
   const { id, displayName } = membersOf(entry)
   if (!isText(id)) return undefined
-  // Every group has a name. If the response hides it, throw: rules with a name would not match, although the user may
-  // be in the group.
+  // Every group has a name. If the response hides it, throw, because rules with a name would not match although the
+  // user may be in the group.
   if (!isText(displayName))
     throw new Error('the access token does not give access to the names of groups: see groups.scope')
   return groupOf(displayName, [id], UUID)
 }
 
 /**
- * Reads a group for a claim that contains ids. The group's name is its id, so that mirrored groups keep their names.
+ * Reads a group if the configured claim contains ids. The group's name is its id, so that mirrored groups keep their
+ * names.
  */
 function groupById(entry: unknown): Membership | undefined {
   const { id, displayName } = membersOf(entry)

@@ -1,17 +1,17 @@
 /**
  * Whether the vendor granted none of the requested group scopes. The user may have declined them, or removed them from
  * the address of the authorization request. The user then counts as a member of no group. If the memberships counted as
- * unknown instead, a former administrator could stay one by declining.
+ * unknown instead, a former administrator could keep the rights by declining.
  *
  * @param requested the group scopes that the login requested
- * @param granted the granted scopes. Null or undefined if the vendor does not name them, which means all requested
- *   scopes (RFC 6749, section 5.1)
+ * @param granted the granted scopes. Null or undefined if the vendor does not name them, which means that it granted
+ *   all requested scopes (RFC 6749, section 5.1)
  */
 export function isGroupScopeDeclined(
   requested: readonly string[],
   granted: readonly string[] | null | undefined,
 ): boolean {
   if (requested.length === 0 || !granted) return false
-  // Microsoft lists scopes with or without the API's address.
+  // Microsoft names scopes with or without the API's address.
   return !requested.some((scope) => granted.some((name) => name === scope || name.endsWith(`/${scope}`)))
 }

@@ -9,8 +9,8 @@ import type { Preset, PresetDefinition } from './preset.ts'
 import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess } from './vendor-api.ts'
 
 /**
- * Number of groups per page. This is half of the API's limit, because 1,000 groups with long descriptions would
- * approach the size limit for answers.
+ * Number of groups per page. The API allows 1,000, but 1,000 groups with long descriptions would approach this server's
+ * size limit for answers.
  */
 const PAGE_SIZE = '500'
 
@@ -53,12 +53,13 @@ function checkCustomer(customerId: unknown): readonly Finding[] {
 }
 
 /**
- * The preset for logins with Google. Groups are read from the Cloud Identity API. With a customer id, they are those of
- * the workspace. Without one, they are those of an identity source, which maps groups of another directory.
+ * The preset's behavior in logins. It reads groups from the Cloud Identity API. If a customer id is configured, it
+ * reads the groups of the workspace. Otherwise it reads those of an identity source, which maps groups of another
+ * directory.
  *
  * A rule matches a group's resource name, its address or its display name. Display names are not unique, and a group of
- * another company can have any name. If the API does not allow a search limited to the company, a rule matches
- * addresses only. The company has proved that it owns the domain of an address.
+ * another company can have any name. If the API does not allow a search that is limited to the company, a rule matches
+ * addresses only, because companies must prove that they own the domain of an address.
  *
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchDirectGroups
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchTransitiveGroups
@@ -74,7 +75,7 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
       // Google lets the user decline each scope separately.
       if (isGroupScopeDeclined(requestedGroupScopes(groups, custom), grantedScopes)) return []
       if (!accessToken) throw new Error('the flow issues no access token, which the request for groups needs')
-      // The API finds members by address. An address that Google has not verified could belong to another user.
+      // The API finds members by e-mail address. An address that Google has not verified could belong to another user.
       if (!isText(claims.email) || isEmailVerified(claims) !== true)
         throw new Error('the account has no verified address')
       const { customer_id: customerId, identitysource } = custom.presetMembers
@@ -129,8 +130,8 @@ function membersQuery(email: string, label: string): string {
 }
 
 /**
- * Formats a string literal of the Common Expression Language. Escapes apostrophes, so that one in an address does not
- * end the literal.
+ * Formats a string literal of the Common Expression Language. Escapes apostrophes, so that an apostrophe in an address
+ * does not end the literal.
  */
 function celText(text: string): string {
   // Refuse these characters instead of removing them, because the rest could be another user's address.
@@ -139,7 +140,8 @@ function celText(text: string): string {
 }
 
 /**
- * Reads an entry of the list. Returns undefined if its shape is unexpected, and null if no rule can match the group.
+ * Reads one group of the API's answer. Returns undefined if its shape is unexpected, and null if no rule can match the
+ * group.
  */
 type GroupReader = (entry: unknown) => Membership | null | undefined
 
@@ -167,8 +169,8 @@ function groupOfCompany(entry: unknown): Membership | undefined {
 }
 
 /**
- * Reads a group of any company. Rules match it by its address only. A group with a namespace has another id instead of
- * an address, so no rule matches it.
+ * Reads a group of any company. Rules match it by its address only. A group with a namespace has an id that is not an
+ * address, so no rule matches it.
  */
 function groupOfAnyCompany(entry: unknown): Membership | null | undefined {
   const { group, groupKey } = membersOf(entry)

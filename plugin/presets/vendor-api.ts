@@ -56,7 +56,8 @@ export class RefusedPage extends Error {
 /**
  * Reads all pages of a list of groups, starting at the first address.
  *
- * @throws RefusedPage, Error if a page is missing, refused or unusable, because an incomplete list is useless
+ * @throws RefusedPage if the vendor refuses a page
+ * @throws Error if a page is missing or unusable. An incomplete list is never returned
  */
 export async function readPages(first: URL, reader: PageReader): Promise<readonly Membership[]> {
   const { signal, clear } = deadlineSignal(reader.clock, reader.totalMs)
@@ -72,7 +73,7 @@ async function readAll(first: URL, reader: PageReader, signal: AbortSignal): Pro
     if (url.origin !== first.origin) throw new Error('the next page of groups is at another host')
     const response = await request(url, reader, signal)
     if (response.status !== 200) throw new RefusedPage(url.hostname, response.status, page === 1)
-    // Text that is not JSON is treated as a page of the wrong shape.
+    // Treat text that is not JSON as a page of the wrong shape.
     const read = reader.read(await response.json().catch(() => undefined))
     if (!read) throw new Error(`${url.hostname} did not answer with a list of groups`)
     all.push(...read.memberships)

@@ -39,8 +39,11 @@ Exit code: 0 no errors (warnings possible), 1 errors, a fail or missing parts,
 `
 
 /**
- * 0: no errors. 1: errors. 2: unusable, because the file is missing, is not JSON, or has no domain with
- * `authStrategies.oidc`. 64 (sysexits.h): an option that does not exist.
+ * The exit code of the command:
+ * - 0: no errors.
+ * - 1: errors.
+ * - 2: the file is missing, is not JSON, or has no domain with `authStrategies.oidc`.
+ * - 64 (as in sysexits.h): an option does not exist.
  */
 export type ExitCode = 0 | 1 | 2 | 64
 
@@ -49,12 +52,12 @@ export interface CheckCall {
   readonly kind: 'check'
   readonly file: string
   readonly meshCentral: boolean
-  /** The configuration to print. Null: none. */
+  /** The configuration to print, or null for none. */
   readonly print: 'migrated' | 'back' | null
-  /** The new file to which the configuration is written. Null: stdout. */
+  /** The new file to which the configuration is written, or null for stdout. */
   readonly out: string | null
   readonly live: boolean
-  /** The group names for which to explain the rules. Null: no explanation was requested. */
+  /** The group names for which to explain the rules, or null if no explanation was requested. */
   readonly groups: readonly string[] | null
 }
 
@@ -107,7 +110,7 @@ export function parseCall(args: readonly string[]): Call {
 
 const wrong = (reason: string): Call => ({ kind: 'wrong', reason, code: 2 })
 
-/** Reads names separated by commas, or a JSON array. Undefined: the text is neither. */
+/** Reads names that are separated by commas, or a JSON array of names. Returns undefined if the array is not valid. */
 function groupNames(list: string): readonly string[] | undefined {
   if (!list.trimStart().startsWith('[')) {
     return [...new Set(list.split(',').map((name) => name.trim()))].filter((name) => name !== '')

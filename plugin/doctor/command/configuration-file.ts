@@ -13,8 +13,8 @@ export interface ConfigurationFile {
 }
 
 /**
- * Reads a file. Returns undefined if it cannot be read or is not JSON; the terminal then shows why, with line and
- * column.
+ * Reads a file. If the file cannot be read or is not JSON, prints the reason, with line and column, and returns
+ * undefined.
  */
 export function readConfigurationFile(file: string, terminal: Terminal): ConfigurationFile | undefined {
   const text = readText(file, terminal)
@@ -49,7 +49,7 @@ export function repeatedMembers(node: JsonNode, steps: readonly string[] = []): 
   return [...repeated, ...deeper]
 }
 
-/** Writes a new file and reports its name. Returns false if the write failed; the terminal then shows why. */
+/** Writes a new file and prints its name. If the write failed, prints the reason and returns false. */
 export function createFile(file: string, text: string, terminal: Terminal): boolean {
   try {
     terminal.create(file, text)

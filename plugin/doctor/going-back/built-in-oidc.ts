@@ -9,12 +9,12 @@ import type { DomainSettings, GroupSettings } from '../../config/settings.ts'
  */
 const NO_GROUP = ' (no group) '
 
-/** Members from which MeshCentral's built-in strategy infers a preset. */
+/** Members of `custom` from which MeshCentral's built-in strategy infers a preset. */
 const INFERRING = ['tenant_id', 'customer_id', 'identitysource']
 
 /**
- * Members of `custom`, `client` and `groups` that the built-in strategy does not read. They are removed, because in the
- * file they would seem to have an effect.
+ * Members of `custom`, `client` and `groups` that the built-in strategy does not read. They are removed, because an
+ * administrator who reads the file would expect them to have an effect.
  */
 const UNREAD = {
   client: [
@@ -38,7 +38,7 @@ const UNREAD = {
 
 /**
  * Returns an `oidc` object for MeshCentral's built-in strategy that preserves as much as possible of the plugin's
- * behaviour. Members that neither of the two reads are kept.
+ * behaviour. Keeps members that neither the plugin nor the built-in strategy reads.
  *
  * @param oidc the `oidc` object with canonical names and without deprecated keys
  * @see `setupDomainAuthStrategy` and `handleStrategyLogin` of `webserver.js` in MeshCentral 1.1.55
@@ -74,7 +74,7 @@ function listsAsArrays(issuer: JsonObject): JsonObject {
 
 function clientFor(client: JsonObject): JsonObject {
   const { post_logout_redirect_uri: afterLogout, ...rest } = without(client, UNREAD.client)
-  // Only an address is kept: the built-in strategy replaces false with its own address, and sends none for true.
+  // Keep only an address. The built-in strategy replaces false with its own address, and sends no address for true.
   return typeof afterLogout === 'string' ? { ...rest, post_logout_redirect_uri: afterLogout } : rest
 }
 
@@ -93,11 +93,11 @@ function groupsFor(groups: JsonObject, { required, siteadmin, sync, scope }: Gro
   const { scope: written, ...rest } = without(groups, UNREAD.groups)
   return {
     ...rest,
-    // The built-in strategy ignores an empty list, which admits every user.
+    // Replace an empty list. The built-in strategy would ignore it and admit every user.
     ...(required === null ? {} : { required: required.length > 0 ? required : [NO_GROUP] }),
-    // Always an array, because the built-in strategy reads a string as a list of its letters.
+    // Always write an array, because the built-in strategy reads a string as a list of its letters.
     ...(siteadmin === null ? {} : { siteadmin }),
-    // The built-in strategy mirrors all groups if the filter is empty.
+    // Replace an empty filter with false. The built-in strategy would mirror all groups.
     ...(groups.sync === undefined ? {} : { sync: typeof sync === 'object' ? filterOf(sync) : sync === 'all' }),
     // The built-in strategy requests `groups` unless a scope is configured. It always requests `openid`.
     ...(scope === null ? { scope: 'openid' } : written === undefined ? {} : { scope }),

@@ -6,7 +6,7 @@ import { PRESETS } from '../../presets/all.ts'
 export interface Difference {
   /** The path of a member, relative to the `oidc` object or the domain. */
   readonly path: string
-  /** The rest of the sentence that the path begins. */
+  /** The rest of the sentence. The path is its beginning. */
   readonly text: string
 }
 
@@ -21,7 +21,8 @@ export const ALWAYS_DIFFERENT = [
 ] as const
 
 /**
- * The methods of client authentication that need keys or certificates. The built-in strategy reads no files for them.
+ * The methods of client authentication that need keys or certificates from files, which the built-in strategy cannot
+ * read.
  */
 const BY_KEYS = ['private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']
 
@@ -34,7 +35,7 @@ interface Parts {
   readonly oidc: JsonObject
 }
 
-/** Lists what MeshCentral's built-in strategy does differently with one domain's `oidc` object. */
+/** Lists what MeshCentral's built-in strategy would do differently with one domain's `oidc` object. */
 export function differencesOf(oidc: JsonObject, settings: DomainSettings): readonly Difference[] {
   const parts: Parts = {
     client: membersOf(oidc.client),

@@ -3,23 +3,23 @@ import type { Verdict } from './verdict.ts'
 
 /**
  * Difference of the clocks that causes a warning, in milliseconds. Some IdPs refuse assertions that are more than about
- * 15 seconds ahead. The network and a rounded second explain less than 5 seconds.
+ * 15 seconds ahead. Delays in the network and rounding cause a difference of less than 5 seconds.
  */
 const WARN_MS = 5_000
 /**
- * Difference of the clocks that makes logins fail, in milliseconds. ID tokens seem to come from the future, and codes
- * that live for a minute seem expired.
+ * Difference of the clocks that makes logins fail, in milliseconds. With such a difference, ID tokens seem to come from
+ * the future, and codes that live for a minute seem expired.
  */
 const FAIL_MS = 60_000
 
-/** Compares the IdP's clock with this machine's clock, in all answers that pass through `fetch`. */
+/** Compares the IdP's clock with this machine's clock. It reads the time in all answers that pass through `fetch`. */
 export interface ClockWatch {
   readonly fetch: Fetch
-  /** Returns one verdict, or none if there was no answer at all. */
+  /** Returns one verdict, or an empty list if the IdP never answered. */
   verdicts(): readonly Verdict[]
 }
 
-/** @param now milliseconds since 1970 */
+/** @param now returns the current time in milliseconds since 1970 */
 export function watchClock(inner: Fetch, now: () => number): ClockWatch {
   let answered = false
   let least: ClockDifference | undefined
@@ -29,13 +29,13 @@ export function watchClock(inner: Fetch, now: () => number): ClockWatch {
       const response = await inner(url, init)
       answered = true
       const idpTime = Date.parse(response.headers.get('date') ?? '')
-      // A cached answer contains the time at which it was cached.
+      // Ignore a cached answer, because it contains the time at which it was cached.
       if (Number.isNaN(idpTime) || response.headers.has('age')) return response
-      // The header omits fractions of a second, so half a second is added. Source: RFC 9110, section 5.6.7.
+      // Add half a second, because the header omits fractions of a second. Source: RFC 9110, section 5.6.7.
       const localTime = (sent + now()) / 2
       const ahead = idpTime + 500 - localTime
-      // An unmarked cached answer and a slow answer make the difference look greater, never smaller, so the smallest
-      // one counts.
+      // Keep the smallest difference. A slow answer, or a cached answer without an `Age` header, makes the difference
+      // look greater, never smaller.
       if (least === undefined || Math.abs(ahead) < Math.abs(least.ahead)) least = { ahead, idpTime, localTime }
       return response
     },
@@ -43,7 +43,7 @@ export function watchClock(inner: Fetch, now: () => number): ClockWatch {
   }
 }
 
-/** `ahead` in milliseconds; the times in milliseconds since 1970. */
+/** `ahead` is in milliseconds. The times are in milliseconds since 1970. */
 interface ClockDifference {
   readonly ahead: number
   readonly idpTime: number

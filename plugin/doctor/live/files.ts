@@ -6,13 +6,14 @@ import type { Verdict } from './verdict.ts'
 
 const question = 'files of this server'
 const MAX_FILES = 5
-/** Patterns for the addresses in a page's markup, and for the paths that lead to files. */
+/** Patterns for the addresses in a page's markup, and for paths of files that a cache may store. */
 const ADDRESS = /\s(?:src|href)=["']?([^"'\s>]+)["'\s>]/gi
 const FILE = /\.(?:css|js|png|svg|ico|jpe?g|webp|gif)$/i
 
 /**
- * Requests the files of this server's login page at its public address, as any browser does. A cache that stores a
- * `Set-Cookie` with one of these files signs later users in as the user who fetched the file first. Never rejects.
+ * Requests the files of this server's login page at its public address, as any browser does. If a cache stores a
+ * `Set-Cookie` header together with one of these files, it signs later users in as the user who fetched the file first.
+ * So the files must come without cookies. Never rejects.
  */
 export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fetch: Fetch): Promise<Verdict> {
   const page = new URL('login', client.redirect_uri)
@@ -28,7 +29,8 @@ export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fe
     for (const file of files) {
       const [name] = (await get(file)).headers.get('set-cookie')?.split('=') ?? []
       if (name === undefined) continue
-      // If the plugin is loaded, it removes cookies from files, and answers this address with JSON.
+      // Find out whether the plugin is loaded: it answers this address with JSON. A server without the plugin sends
+      // cookies with files.
       const keys = await get(new URL(ROUTE_NAMES.jwks, page))
       if (!keys.headers.get('content-type')?.includes('json')) {
         const text = `Not checked: the server at ${page.origin} runs without the plugin. Start it with the plugin (MeshCentral: \`meshcompanion\` in \`settings.plugins.list\`, its folder in \`plugins\`), and check again.`

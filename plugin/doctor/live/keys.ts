@@ -3,7 +3,7 @@ import { isShared } from '../../provider/authentication/client-signature.ts'
 import type { KeySet, PublishedKeys } from '../../provider/issuer/key-set.ts'
 import { faultInWords, type Verdict } from './verdict.ts'
 
-/** Whether the keys for ID tokens can be loaded and fit the configured algorithm. Never rejects. */
+/** Checks whether the IdP's keys can be loaded and one of them fits the algorithm of ID tokens. Never rejects. */
 export async function askForKeys(
   { client }: Pick<DomainSettings, 'client'>,
   address: string | undefined,
@@ -34,7 +34,7 @@ async function hasKeyFor({ find }: PublishedKeys, alg: string): Promise<boolean>
     await find({ alg }, { payload: '', signature: '' })
     return true
   } catch (error) {
-    // This error means that several keys match. Only a token would say which of them applies.
+    // Several keys match. Only a token would show which of them applies.
     return error instanceof Error && 'code' in error && error.code === 'ERR_JWKS_MULTIPLE_MATCHING_KEYS'
   }
 }

@@ -7,13 +7,13 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'post-logout address'
 
 /**
- * Asks whether the IdP knows the address to which a sign-out returns. Keycloak answers this without a signed-in user:
- * it redirects to the address, or shows its own page with status 400. Many other IdPs first need to know who signs out,
- * so their answer says nothing about the address. Never rejects. Source: OpenID Connect RP-Initiated Logout 1.0,
- * section 2.
+ * Asks whether the IdP knows the address to which a sign-out returns. Keycloak answers this even if no user is signed
+ * in: it redirects to the address, or shows its own page with status 400. Many other IdPs refuse the request if no user
+ * is signed in, so their answer says nothing about the address. Never rejects. Source: OpenID Connect RP-Initiated
+ * Logout 1.0, section 2.
  *
- * @param endpoint undefined: the IdP publishes none
- * @param fetch has limits, and sends no client certificate of this server, because a browser has none
+ * @param endpoint the end-session endpoint. Undefined if the IdP publishes none
+ * @param fetch a `fetch` with limits. It presents no client certificate, because a browser has none
  */
 export async function askForPostLogout(
   { client, logoutUrl }: Pick<DomainSettings, 'client' | 'logoutUrl'>,
@@ -29,7 +29,7 @@ export async function askForPostLogout(
     const answer = await ask(endpoint, { client_id, post_logout_redirect_uri: returnAddress, state }, fetch)
     if (answer.leadsTo === withoutQuery(returnAddress)) return ok(`registered: a sign-out returns to ${returnAddress}`)
     if (!answer.objectsToAddress) return UNKNOWN
-    // An IdP that refuses every anonymous sign-out says nothing about this address.
+    // Send the request without the address. If the IdP refuses it too, its refusal is not about the address.
     const without = await ask(endpoint, { client_id, state }, fetch)
     if (without.status >= 400) return UNKNOWN
     const text = `The IdP does not know ${printableText(returnAddress)}, so a sign-out ends on a page of the IdP. Register exactly this post-logout address for the client ${printableText(client_id)} (in Keycloak: Valid post logout redirect URIs). [status: ${answer.status}]`
@@ -40,8 +40,8 @@ export async function askForPostLogout(
 }
 
 /**
- * Whether the endpoint is Keycloak's. Keycloak's answer is certain, because Keycloak would have redirected to a
- * registered address. Other IdPs may object to something else.
+ * Whether the endpoint is Keycloak's. A refusal by Keycloak always means that the address is not registered. Other IdPs
+ * may refuse for another reason.
  */
 function isKeycloak(endpoint: string): boolean {
   return new URL(endpoint).pathname.endsWith('/protocol/openid-connect/logout')
@@ -52,9 +52,9 @@ const UNKNOWN = ok('unknown: this IdP does not tell without a signed-in user')
 
 interface Answer {
   readonly status: number
-  /** The target of the redirect without its query. Null: no redirect. */
+  /** The target of the redirect without its query. Null if the answer is not a redirect. */
   readonly leadsTo: string | null
-  /** Whether the answer is an error about the address, and not about the missing ID token. */
+  /** Whether the answer is an error about the address. An error about a missing ID token is not. */
   readonly objectsToAddress: boolean
 }
 

@@ -4,8 +4,8 @@ import { type Unpublished, unpublished } from '../../provider/issuer/published-l
 import type { Question, Verdict } from './verdict.ts'
 
 /**
- * Lists that an IdP must publish completely (OpenID Connect Discovery 1.0, section 3). All others may be incomplete: a
- * missing value may work nevertheless, and the requests to the endpoints show whether it does.
+ * Lists that an IdP must publish completely (OpenID Connect Discovery 1.0, section 3). All other lists may be
+ * incomplete, so a missing value may work nevertheless. The requests to the endpoints show whether it does.
  */
 const COMPLETE: readonly string[] = ['id_token_signing_alg_values_supported', 'response_types_supported']
 
@@ -18,7 +18,8 @@ const QUESTIONS = [
 ] as const satisfies readonly (readonly [Question, RegExp])[]
 
 /**
- * Compares the configuration with what the IdP publishes: one verdict for each question, or one for each missing value.
+ * Compares the configuration with the lists that the IdP publishes. Returns one verdict for each question. If values
+ * are missing in the lists, returns one verdict for each missing value instead.
  */
 export function judgePublished(
   metadata: Parameters<typeof unpublished>[0],

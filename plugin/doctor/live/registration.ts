@@ -11,24 +11,24 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'client and redirect address'
 
 /**
- * Errors that an IdP may send if a request forbids pages and no user is signed in. Source: OpenID Connect Core 1.0,
- * section 3.1.2.6.
+ * Errors that an IdP may send if a request forbids login pages and no user is signed in. Source: OpenID Connect Core
+ * 1.0, section 3.1.2.6.
  */
 const NOT_SIGNED_IN = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required']
-/** Errors that do not speak against the registration, because the answer still came to the redirect address. */
+/** Errors that are not about the registration. The IdP sent them to the redirect address, so it knows that address. */
 const TEMPORARY = ['access_denied', 'server_error', 'temporarily_unavailable']
 
 export interface RegistrationDeps {
   readonly client: Pick<ProviderClient, 'authorizationUrl' | 'openAnswer' | 'redeem'>
-  /** A `fetch` with limits that sends no client certificate of this server, because a browser has none. */
+  /** A `fetch` with limits. It presents no client certificate, because a browser has none. */
   readonly fetch: Fetch
   readonly now: () => number
 }
 
 /**
- * Requests a login without pages (`prompt=none`), like a browser without a signed-in user. An IdP that knows the client
- * and its redirect address redirects the browser there with an error. Otherwise it must not redirect (RFC 6749, section
- * 4.1.2.1). Never rejects.
+ * Requests a login without login pages (`prompt=none`), like a browser in which no user is signed in. If the IdP knows
+ * the client and its redirect address, it redirects the browser there with an error. Otherwise it must not redirect
+ * (RFC 6749, section 4.1.2.1). Never rejects.
  */
 export async function askForRegistration(settings: DomainSettings, deps: RegistrationDeps): Promise<Verdict> {
   const { redirect_uri: redirectUri } = settings.client
@@ -60,10 +60,13 @@ async function ask(url: URL, fetch: Fetch): Promise<Response> {
   }
 }
 
-/** Reads the IdP's answer from the redirect address's query, its fragment or a form. Undefined: there is no answer. */
+/**
+ * Reads the IdP's answer from the query or the fragment of a redirect, or from a form. Returns undefined if there is no
+ * answer.
+ */
 async function answerIn(response: Response, url: URL, redirectUri: string): Promise<URLSearchParams | undefined> {
   const target = redirectOf(response, url)
-  // Some IdPs send an error in a form, together with an error status, so the status is not checked.
+  // Do not check the status. Some IdPs send an error as a form, together with an error status.
   if (!target) return formAnswer(await response.text(), redirectUri)
   const expected = new URL(redirectUri)
   if (target.origin !== expected.origin || target.pathname !== expected.pathname) return undefined
@@ -83,7 +86,7 @@ async function judgeAnswer(
   redirectUri: string,
 ): Promise<Verdict> {
   const registered = `both are registered: the answer came to ${redirectUri}`
-  // The code is not redeemed, because this login may belong to another user.
+  // Do not redeem the code, because this login may belong to another user.
   if (answer.has('code') || answer.has('id_token')) return { question, verdict: 'ok', text: registered }
   const fault = await openAnswer(answer)
     .then((opened) => redeem(opened, transaction))
@@ -93,7 +96,7 @@ async function judgeAnswer(
     )
   const error = fault instanceof LoginError && fault.code === 'provider_error' ? String(fault.details.error) : ''
   if (NOT_SIGNED_IN.includes(error)) return { question, verdict: 'ok', text: `${registered}, with ${error}` }
-  // Some IdPs (Canaille) send `iss` only with successful answers, though every answer must have it (RFC 9207, section
+  // Some IdPs, such as Canaille, send `iss` only in successful answers. Every answer must have it (RFC 9207, section
   // 2).
   if (isWithoutIssuer(fault) && NOT_SIGNED_IN.includes(answer.get('error') ?? '')) {
     const text = `Both are registered: the answer came to ${redirectUri}. But the IdP sends refusals without the \`iss\` that it announces, so the log will report that instead of the reason.`
@@ -127,15 +130,18 @@ function judgePage(response: Response, url: URL, { client, origin }: DomainSetti
   return { question, verdict: 'warn', text }
 }
 
-/** Whether the address is left over from a test: plain HTTP is for loopback only, but this server has a name. */
+/**
+ * Whether the redirect address is left over from a test. It then uses plain HTTP, which is for loopback only, although
+ * this server has a name.
+ */
 function isLeftFromTest(redirectUri: string, origin: string): boolean {
   const { protocol, hostname } = new URL(redirectUri)
   return protocol === 'http:' && hostname !== new URL(origin).hostname
 }
 
 /**
- * Reads the answer from a page that posts itself to the redirect address (OAuth 2.0 Form Post Response Mode).
- * Undefined: it is not such a page.
+ * Reads the answer from a page that posts itself to the redirect address (OAuth 2.0 Form Post Response Mode). Returns
+ * undefined if it is not such a page.
  *
  * @param html a page of the IdP. It is not trusted, so each pattern must take linear time
  */

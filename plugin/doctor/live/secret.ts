@@ -9,7 +9,7 @@ const question = 'secret or key'
 type Offering = Pick<ProviderClient, 'offerMadeUpCode'>
 
 /**
- * Whether the token endpoint accepts this server as the configured client. Never rejects.
+ * Checks whether the token endpoint accepts this server as the configured client. Never rejects.
  *
  * @param clientOf returns a client of the same IdP with other settings
  */
@@ -33,8 +33,8 @@ export async function askForAcceptance(
   }
   const { error } = fault.details
   if (objectsToCode(fault)) {
-    // Try a client that does not exist. An IdP that checks the code first (better-auth does) answers the same to every
-    // client, so its answer proves nothing.
+    // Try a client that does not exist. Some IdPs, such as better-auth, check the code before the client. They answer
+    // the same to every client, so their answer proves nothing.
     const client_id = `unknown-${randomBytes(8).toString('hex')}`
     const answer = await clientOf({ ...settings, client: { ...settings.client, client_id } }).offerMadeUpCode()
     if (!objectsToCode(answer)) {
@@ -50,7 +50,9 @@ export async function askForAcceptance(
   return { question, verdict: 'fail', text: faultInWords(fault) }
 }
 
-/** Whether the IdP refuses the code: `invalid_grant` of RFC 6749, section 5.2, or Glewlwyd's `invalid_code`. */
+/**
+ * Whether the IdP refused the code: with `invalid_grant` (RFC 6749, section 5.2), or with `invalid_code` (Glewlwyd).
+ */
 function objectsToCode(fault: LoginError | null): boolean {
   const { error, status } = fault?.details ?? {}
   return (error === 'invalid_grant' || error === 'invalid_code') && status !== 401

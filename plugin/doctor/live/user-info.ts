@@ -8,9 +8,9 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'UserInfo'
 
 /**
- * Sends a made-up access token to UserInfo, which must refuse it. That reveals a wrong address, or a proxy or firewall
- * that intercepts the request. It does not reveal that an IdP refuses the tokens of real logins too (AD FS). Never
- * rejects.
+ * Sends a made-up access token to the UserInfo endpoint, which must refuse it. This check finds a wrong address, and a
+ * proxy or firewall that intercepts the request. It cannot find out that an IdP also refuses the tokens of real logins,
+ * as AD FS does. Never rejects.
  */
 export async function askForUserInfo(
   settings: DomainSettings,
@@ -41,7 +41,7 @@ export async function askForUserInfo(
   }
 }
 
-/** Statuses of refusals. Source: RFC 6750, section 3.1. */
+/** Status codes with which an endpoint refuses a token. Source: RFC 6750, section 3.1. */
 const REFUSALS: readonly number[] = [400, 401, 403]
 
 const CONSEQUENCE =

@@ -21,8 +21,8 @@ export type Question =
   | 'files of this server'
 
 /**
- * The answer to one question, and what to do unless it is `ok`. Contains no secret, and text of the IdP only without
- * control characters.
+ * The answer to one question. Unless it is `ok`, it says what to do. It contains no secret. Control characters were
+ * removed from texts of the IdP.
  */
 export interface Verdict {
   readonly question: Question
@@ -35,7 +35,7 @@ export function faultInWords(error: unknown): string {
   const fault = error instanceof LoginError ? error : new LoginError('internal', { cause: error })
   const code = unanswered(fault.cause)?.details.causeCode ?? causeCode(fault.cause)
   const remedy = typeof code === 'string' ? remedyForConnection(code) : undefined
-  // An error with a status has an answer, which says more than the connection's code.
+  // If the error has a status, the IdP answered. The status then says more than a code of the connection.
   const isAnswered = 'status' in fault.details
   const isExplained = remedy !== undefined || isAnswered || fault.cause === undefined
   const details = {
@@ -83,7 +83,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 /**
  * Returns the remedy for a failed connection, or undefined if the code is unknown.
  *
- * @param code a code of Node, or of OpenSSL's verification
+ * @param code an error code of Node, or of OpenSSL's verification of certificates
  */
 function remedyForConnection(code: string): string | undefined {
   return Object.hasOwn(REMEDIES, code) ? REMEDIES[code] : undefined

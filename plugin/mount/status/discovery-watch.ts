@@ -10,14 +10,17 @@ const MOST_LINES = 10
 export interface DiscoveryStatus {
   /** When discovery of the IdP first succeeded. Null if it has not succeeded since this process started. */
   readonly discoveredSince: number | null
-  /** Set while discovery fails. Metadata from an earlier attempt stays in use. Null if the last attempt succeeded. */
+  /**
+   * Describes the current failure of discovery. Metadata from an earlier attempt stays in use. Null if the last attempt
+   * succeeded.
+   */
   readonly failure: DiscoveryFailure | null
 }
 
 export interface DiscoveryFailure {
-  /** The time of the first failed attempt in a row. */
+  /** When the first of the failed attempts in a row failed. */
   readonly since: number
-  /** The error code, for example `ECONNREFUSED`. Null if the IdP answered. */
+  /** The error code, such as `ECONNREFUSED`. Null if the IdP answered. */
   readonly causeCode: string | null
   readonly remedy: string
 }

@@ -15,13 +15,13 @@ export interface DomainStatus {
   readonly domainKey: string
   /** False if the configuration has errors. Every login is then refused. */
   readonly configured: boolean
-  /** Errors of the configuration, with path and remedy. Their texts quote no values. */
+  /** Errors of the configuration, with path and remedy. The texts quote no configured values. */
   readonly problems: readonly Problem[]
   /** Settings that are valid but probably not intended. */
   readonly warnings: readonly Warning[]
   /** The configured issuer. Null if the configuration has errors. */
   readonly issuer: string | null
-  /** Null if the configuration has errors. */
+  /** The state of discovery. Null if the configuration has errors. */
   readonly discovery: DiscoveryStatus | null
   /**
    * Milliseconds since the last usable keys of the IdP were requested, or null if there are none. Each login requests
@@ -48,7 +48,7 @@ export interface DomainStatus {
   readonly addresses: IdpAddresses | null
 }
 
-/** The parts that provide a domain's status. */
+/** The parts that report a domain's status. */
 export interface WorkingDomain {
   readonly settings: DomainSettings
   readonly routes: RoutesForIdp
@@ -57,7 +57,11 @@ export interface WorkingDomain {
   readonly checks: Pick<SessionChecks, 'unchecked'>
 }
 
-/** Returns the state of a domain. @param working null if the configuration has errors */
+/**
+ * Returns the state of a domain.
+ *
+ * @param working null if the configuration has errors
+ */
 export function domainStatus(
   { key: domainKey, problems, warnings }: Pick<DomainReading, 'key' | 'problems' | 'warnings'>,
   working: WorkingDomain | null,

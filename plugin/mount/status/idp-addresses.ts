@@ -1,18 +1,21 @@
 import type { DomainSettings } from '../../config/settings.ts'
 import { publishedKeys } from '../../provider/authentication/published-keys.ts'
 
-/** Addresses that an administrator enters at the IdP. They must match character by character. */
+/** Addresses that an administrator enters at the IdP. The IdP compares them character by character. */
 export interface IdpAddresses {
   readonly redirect: string
-  /** Null if the plugin sends no post-logout redirect address, so that none needs to be registered. */
+  /**
+   * The address to which the IdP redirects after a logout. Null if the plugin sends none, so that none needs to be
+   * registered.
+   */
   readonly postLogout: string | null
   readonly backchannelLogout: string
   readonly frontchannelLogout: string
-  /** Null if this client has no keys to publish. */
+  /** The address of this client's public keys. Null if it has no keys to publish. */
   readonly keySet: string | null
 }
 
-/** Paths that an IdP or its pages request. */
+/** Paths that an IdP or the pages of an IdP request. */
 export interface RoutesForIdp {
   readonly backchannelLogout: string
   readonly frontchannelLogout: string

@@ -10,9 +10,9 @@ const WARNINGS: readonly string[] = ['userinfo-failed', 'account-under-other-id'
 
 /** A refused or failed login or logout. All times are milliseconds since 1970. */
 export interface Refusal {
-  /** When it last occurred. */
+  /** When the refusal last occurred. */
   readonly time: number
-  /** How often it occurred. The occurrences need not be consecutive. */
+  /** How often the refusal occurred. Other refusals may have occurred in between. */
   readonly times: number
   /** The event in the authentication log, such as `login-failed` or `backchannel-logout-refused`. */
   readonly event: string
@@ -24,21 +24,21 @@ export interface Refusal {
 
 /** A problem with logins that an administrator should fix. All times are milliseconds since 1970. */
 export interface LoginWarning {
-  /** When it last occurred. */
+  /** When the warning last occurred. */
   readonly time: number
-  /** How often it occurred. */
+  /** How often the warning occurred. */
   readonly times: number
   /** The event in the authentication log: `userinfo-failed` or `account-under-other-id`. */
   readonly event: string
   /** The problem, and what to do about it. */
   readonly message: string
-  /** The affected account. Null if there is none. */
+  /** The affected account. Null if no particular account is affected. */
   readonly account: string | null
   /** Another account of the same user, for `account-under-other-id`. Otherwise null. */
   readonly otherAccount: string | null
 }
 
-/** Stores the latest entries about logins in the authentication log, for each domain. */
+/** Stores the latest authentication log entries about logins, for each domain. */
 export interface LoginHistory {
   note(entry: AuthLogEntry): void
   of(domainKey: string): Readonly<DomainHistory>
@@ -54,7 +54,7 @@ interface DomainHistory {
 
 /**
  * Stores the last login, the last ten refusals and the last ten warnings of each domain. A repeated entry only
- * increases a counter. So a stranger without an account, who repeats a request, cannot displace other entries.
+ * increases a counter. So a stranger who repeats a request cannot displace other entries.
  *
  * @param domainKeys keys of the domains with stored entries
  * @param now returns the current time in milliseconds since 1970

@@ -43,7 +43,7 @@ function refusedScopes(settings: DomainSettings): Mistake | false {
   return refused.length > 0 && fail(`AD FS has no scope ${refused.join(', ')}, and refuses logins with it. ${advice}`)
 }
 
-/** Whether a request lacks something without which the ID token has no claims of the Web API's rules. */
+/** Reports settings that are missing, but without which the ID token has no claims of the Web API's rules. */
 function lostClaims({ client, custom, groups }: DomainSettings): Mistake | false {
   if (groups === null) return false
   const missing = [

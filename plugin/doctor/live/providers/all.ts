@@ -10,7 +10,7 @@ import type { AskedProvider, KnownProvider } from './known-provider.ts'
 import { ONELOGIN } from './onelogin.ts'
 import { SYNOLOGY } from './synology.ts'
 
-/** The providers that the live check knows, by their pages in the documentation. */
+/** The providers that the live check knows. Each has a page in the documentation. */
 export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
   AD_FS,
   AUTH0,
@@ -23,7 +23,10 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
   SYNOLOGY,
 ]
 
-/** Names the provider if it is a known one, and its usual mistakes that the configuration makes. */
+/**
+ * Returns verdicts about the usual mistakes with a known provider, if the configuration makes any. Returns no verdict
+ * if the provider is unknown.
+ */
 export function judgeProvider(asked: AskedProvider): readonly Verdict[] {
   const question = 'provider'
   const provider = KNOWN_PROVIDERS.find((known) => known.isAt(asked))

@@ -2,7 +2,7 @@ import type { DomainSettings } from '../../../config/settings.ts'
 import { type AskedProvider, groupsClaim, type KnownProvider, type Mistake, warn } from './known-provider.ts'
 
 /**
- * An Auth0 tenant, also at a domain of its own.
+ * An Auth0 tenant. It may have a custom domain.
  *
  * @see https://auth0.com/docs/get-started/applications/configure-applications-with-oidc-discovery
  */

@@ -2,7 +2,7 @@ import type { DomainSettings } from '../../../config/settings.ts'
 import { fail, groupsClaim, type KnownProvider, type Mistake, otherScopes, warn } from './known-provider.ts'
 
 /**
- * Azure AD B2C, also at a domain of its own.
+ * Azure AD B2C. A tenant may have a custom domain.
  *
  * @see https://learn.microsoft.com/azure/active-directory-b2c/openid-connect
  */

@@ -12,7 +12,7 @@ import {
 
 const ISSUER_HOST = /^cognito-idp(?:-fips)?\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?$/
 const DOMAIN_HOST = /\.auth(?:-fips)?\.[a-z0-9-]+\.amazoncognito\.com$/
-/** The scopes that every user pool has. Others belong to a resource server, and their names contain a slash. */
+/** The scopes that every user pool has. Other scopes belong to a resource server, and their names contain a slash. */
 const SCOPES = ['openid', 'profile', 'email', 'phone', 'aws.cognito.signin.user.admin']
 
 /**

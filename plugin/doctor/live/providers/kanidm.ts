@@ -15,7 +15,7 @@ import {
 const ISSUER_PATH = /^\/oauth2\/openid(?:\/([^/]+))?\/?$/
 
 /**
- * Kanidm. It is self-hosted, so only its paths are known.
+ * Kanidm. It is self-hosted, so it is recognized by its paths.
  *
  * @see https://kanidm.github.io/kanidm/stable/integrations/oauth2.html
  */
@@ -56,7 +56,7 @@ function otherAlgorithm({ client }: DomainSettings, metadata: Metadata | undefin
   )
 }
 
-/** Kanidm publishes the scopes of the client's scope maps. */
+/** Reports requested scopes that the client has no scope map for. Kanidm publishes the mapped scopes. */
 function unmappedScopes(settings: DomainSettings, metadata: Metadata | undefined): Mistake | false {
   const mapped = publishedList(metadata, 'scopes_supported')
   const unmapped = mapped ? otherScopes(settings, mapped) : []
@@ -69,7 +69,10 @@ function unmappedScopes(settings: DomainSettings, metadata: Metadata | undefined
   )
 }
 
-/** The requested scopes decide whether Kanidm sends a group's name, its name with the domain, or both. */
+/**
+ * Reports group names in another form than Kanidm sends. The requested scopes decide whether it sends a group's name,
+ * its name with the domain, or both.
+ */
 function incompleteNames({ groups, custom }: DomainSettings): Mistake | false {
   const isShort = custom.scope.includes('groups_name')
   const isLong = custom.scope.includes('groups') || custom.scope.includes('groups_spn')

@@ -11,33 +11,38 @@ export interface Mistake {
   readonly text: string
 }
 
-/** What a provider's rules look at. */
+/** The configuration and the metadata that a provider's rules check. */
 export interface AskedProvider {
   /** The configured issuer. */
   readonly issuer: URL
-  /** The discovered metadata, overlaid with the configured members. Undefined if discovery failed. */
+  /** The discovered metadata, in which configured members replace discovered ones. Undefined if discovery failed. */
   readonly metadata: Metadata | undefined
   readonly settings: DomainSettings
 }
 
-/** A provider that the live check knows, with the mistakes that are usual with it. */
+/** A provider that the live check knows, with its usual mistakes. */
 export interface KnownProvider {
   readonly name: string
-  /** Whether this is the provider, judged by its issuer, or by its metadata if the issuer may have any host name. */
+  /**
+   * Whether an issuer belongs to this provider. If the provider's issuers may have any host name, its metadata decides.
+   */
   isAt(asked: Pick<AskedProvider, 'issuer' | 'metadata'>): boolean
-  /** Also runs if discovery failed, because the issuer may be the mistake. */
+  /**
+   * Returns the mistakes that the configuration makes. Also called if discovery failed, because the issuer may be the
+   * mistake.
+   */
   mistakes(asked: AskedProvider): readonly (Mistake | false)[]
 }
 
 export const warn = (text: string): Mistake => ({ verdict: 'warn', text })
 export const fail = (text: string): Mistake => ({ verdict: 'fail', text })
 
-/** The claim with the user's groups. Null if groups are not configured. */
+/** Returns the name of the claim that contains the user's groups. Returns null if groups are not configured. */
 export function groupsClaim({ groups }: Pick<DomainSettings, 'groups'>): string | null {
   return groups && (groups.claim ?? 'groups')
 }
 
-/** The configured scopes that are not in the list of scopes that the provider accepts. */
+/** Returns the configured scopes that the provider does not accept. */
 export function otherScopes(
   { custom }: Pick<DomainSettings, 'custom'>,
   accepted: readonly string[],
@@ -45,13 +50,18 @@ export function otherScopes(
   return custom.scope.filter((scope) => !accepted.includes(scope))
 }
 
-/** Returns a list in the metadata. Undefined if the provider publishes none, or something other than strings. */
+/**
+ * Returns a list in the metadata. Returns undefined if the provider does not publish it, or not as a list of strings.
+ */
 export function publishedList(metadata: Metadata | undefined, name: keyof Metadata): readonly string[] | undefined {
   const list: unknown = metadata?.[name]
   return Array.isArray(list) && list.every((entry) => typeof entry === 'string') ? list : undefined
 }
 
-/** Returns an address in the metadata. Undefined if the provider publishes none, or something that is no address. */
+/**
+ * Returns an address in the metadata. Returns undefined if the provider does not publish it, or if it is not a valid
+ * address.
+ */
 export function publishedAddress(metadata: Metadata | undefined, name: keyof Metadata): URL | undefined {
   const address: unknown = metadata?.[name]
   return typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined

@@ -20,7 +20,10 @@ export const ONELOGIN: KnownProvider = {
   ],
 }
 
-/** At OneLogin, the claims `groups` and `params` come only with the scopes of these names. */
+/**
+ * Reports a missing scope. OneLogin sends the claims `groups` and `params` only if the scope with the same name is
+ * requested.
+ */
 function missingScope(settings: DomainSettings): Mistake | false {
   const [claim] = groupsClaim(settings)?.split('.') ?? []
   const isMissing = (claim === 'groups' || claim === 'params') && !settings.custom.scope.includes(claim)
