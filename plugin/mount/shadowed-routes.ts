@@ -42,8 +42,8 @@ function hasRoute(layers: readonly RouterLayer[], path: string, otherPath: strin
       return Boolean(answers) && restAfter(layer, otherPath) === undefined
     }
     const nested = nestedLayers(layer)
-    // If the router is mounted at the plugin's path, it serves only that path, even if its own pattern matches every
-    // path.
+    // If the router is mounted at the plugin's path, it serves only that path. A route in it counts even if its pattern
+    // matches every path.
     return nested !== undefined && hasRoute(nested, rest, restAfter(layer, otherPath) ?? `/${NO_PAGE}`)
   })
 }
