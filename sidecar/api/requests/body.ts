@@ -19,8 +19,13 @@ export type ReceivedBody =
 /** Returns the body of a request that has arrived completely; undefined if it is incomplete or too large. */
 export function bodyAtHand(request: IncomingMessage): Buffer | undefined {
   if (!request.complete || request.destroyed || request.readableLength > MAX_BODY_BYTES) return undefined
-  const bytes: Buffer | null = request.read()
-  return bytes ?? Buffer.alloc(0)
+  // Since Node.js 26, `read` returns one chunk, where it returned all of them before.
+  const first: Buffer | null = request.read()
+  const second: Buffer | null = first && request.read()
+  if (first === null || second === null) return first ?? Buffer.alloc(0)
+  const chunks = [first, second]
+  for (let next: Buffer | null = request.read(); next !== null; next = request.read()) chunks.push(next)
+  return Buffer.concat(chunks)
 }
 
 /** Receives a body completely, within the limits. Never rejects. */
