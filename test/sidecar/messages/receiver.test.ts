@@ -17,7 +17,7 @@ const latin1 = (line: string) => Buffer.from(line).toString('latin1')
 
 describe('The receiver', () => {
   const stores = temporaryStores()
-  const { log, lines: logged } = recordedLog()
+  const { log, lines: logged } = recordedLog('info')
 
   /**
    * A receiver before a real store, in which B wants acks and C does not. `append` takes the place of the store's own.

@@ -32,6 +32,33 @@ describe('The push dispatcher', () => {
     expect(state()).to.include({ state: 'working', waiting: 0, lastAcceptedAt: setup.stores.clock.now() })
   })
 
+  const RESULTS: readonly (readonly [outcome: PushOutcome, shown: string | undefined, reason: string | null])[] = [
+    [ACCEPTED, 'accepted', null],
+    [{ kind: 'refused', reason: 'x'.repeat(400) }, 'refused', 'x'.repeat(300)],
+    [{ kind: 'token_gone', reason: 'the app was removed' }, 'token_gone', 'the app was removed'],
+    [{ kind: 'try_later', reason: 'it is down' }, 'try_later', 'it is down'],
+    [{ kind: 'phone_away', reason: 'it is offline' }, 'phone_away', 'it is offline'],
+    [{ kind: 'unauthorized', reason: 'wrong key' }, 'unauthorized', 'wrong key'],
+    [{ kind: 'busy', reason: 'too many', afterMs: 1000, unasked: true }, undefined, null],
+  ]
+  // Shows: sidecar O2.1.
+  for (const [outcome, shown, reason] of RESULTS)
+    it(`the operator sees the gateway's answer ${outcome.kind} as the last push`, async () => {
+      setup.android.always = outcome
+      await setup.tell()
+      await setup.dispatched()
+      const lastPush = (await setup.store.reports.get(KEY))?.devices[0]?.lastPush
+      const at = setup.stores.clock.now()
+      expect(lastPush).to.deep.equal(shown === undefined ? null : { at, outcome: shown, reason })
+    })
+
+  it('the operator sees that the platform of a device has no gateway', async () => {
+    await setup.register(KEY, 'token', 'ios')
+    await setup.tell()
+    const { devices } = (await setup.store.reports.get(KEY)) ?? { devices: [] }
+    expect(devices[0]?.lastPush).to.include({ outcome: 'gateway_off' })
+  })
+
   describe('The dispatcher without a destination', () => {
     const UNSENDABLE = [
       ['a dead token', () => setup.store.stations.markTokenDead(KEY, '', 'token-of-N0CALL-7')],
@@ -75,7 +102,8 @@ describe('The push dispatcher', () => {
             expect(setup.android.sent.map(({ pushToken }) => pushToken)).to.deep.equal(
               Array(stations).fill('another token'),
             )
-            expect([setup.isUnpushed(), setup.lines]).to.deep.equal([false, []])
+            const warnings = setup.lines.filter(({ level }) => level !== 'debug')
+            expect([setup.isUnpushed(), warnings]).to.deep.equal([false, []])
             expect([setup.metrics.value('pushes_unsendable'), setup.stores.clock.pending]).to.deep.equal([
               1 - stations,
               0,
