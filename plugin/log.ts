@@ -55,7 +55,7 @@ export function causes(error: unknown): readonly Error[] {
   let current = error
   while (current instanceof Error && chain.length < 8) {
     chain.push(current)
-    // An AggregateError contains one error for each address that was tried. The first one suffices.
+    // An AggregateError contains one error for each address that was tried. Use the first, because one error suffices.
     current = current instanceof AggregateError ? current.errors[0] : current.cause
   }
   return chain

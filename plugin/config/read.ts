@@ -31,7 +31,7 @@ export interface ConfigReadOptions
   readonly unknownKeys?: 'error' | 'warn'
   /**
    * Whether members of the custom object that belong to a preset select that preset. If they do, a configured issuer
-   * replaces the preset's issuer. Both is as in MeshCentral's built-in strategy. Default false.
+   * replaces the preset's issuer. This is as in MeshCentral's built-in strategy. Default false.
    */
   readonly inferPresets?: boolean
   /** Whether groups can give rights to accounts on this host. Default false: `groups.rights` causes a warning. */

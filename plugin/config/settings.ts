@@ -95,7 +95,7 @@ export interface ClientSettings {
   readonly userinfo_signed_response_alg?: string
   readonly userinfo_encrypted_response_alg?: string
   readonly userinfo_encrypted_response_enc?: string
-  /** The configured response types. Logins use the first. */
+  /** The configured response types. Logins use the first one in the list. */
   readonly response_types: readonly [ResponseType, ...ResponseType[]]
   /**
    * How the IdP delivers its answer. If it is undefined, the IdP's default applies to codes. ID tokens are then

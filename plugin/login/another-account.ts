@@ -14,8 +14,8 @@ export function couldAnotherAccountHelp(code: LoginErrorCode): boolean {
 
 /**
  * Makes the IdP ask the user for an account at the next logins of this browser. Otherwise the IdP would sign in the
- * refused account again without asking. The cookie is not sealed, because an attacker who sets it only makes the IdP
- * ask.
+ * refused account again without asking. The cookie is not sealed, because an attacker gains nothing by setting it: the
+ * IdP then only asks for an account.
  *
  * @returns a value of `Set-Cookie`
  */

@@ -158,9 +158,9 @@ function isLogoutElsewhere({ method, path, xdomain }: MeshRequest, domains: Read
 }
 
 /**
- * Removes a session that names a user of the plugin, but began neither by a login of the plugin nor in a request that
- * had passed the guard. No logout or revocation would end such a session. MeshCentral's web relay begins such sessions,
- * and the built-in strategy did too. This function also removes the plugin's record from a session of another user.
+ * Removes a session of a plugin's user if it began neither by a login of the plugin nor in a request that had passed
+ * the guard. No logout or revocation would end such a session. MeshCentral's web relay begins such sessions, and the
+ * built-in strategy did too. This function also removes the plugin's record from a session of another user.
  */
 function dropUnknown(req: MeshRequest, domains: ReadonlySet<string>): void {
   const { session } = req

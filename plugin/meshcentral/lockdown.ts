@@ -18,8 +18,8 @@ export interface LockdownOptions {
 
 /**
  * Refuses users of single sign-on in all domains where the guard is inactive. It refuses their sessions, login tokens
- * and sealed cookies, on HTTP and web sockets. (MeshCentral encrypts cookies for web sockets and links; the plugin
- * calls them sealed.) Otherwise MeshCentral alone would accept every cookie that its key signed, including those of
+ * and sealed cookies, on HTTP and web sockets. Sealed cookies are those that MeshCentral encrypts for web sockets and
+ * links. Without the lockdown, MeshCentral alone would accept every cookie that its key signed, including those of
  * ended sessions.
  *
  * States:

@@ -96,7 +96,7 @@ export interface Probe {
   /** The server's host name. */
   readonly host: string
   readonly clock: Clock
-  /** Whether the plugin's `decodeCookie` was called with the cookie. */
+  /** Whether the plugin's `decodeCookie` was called with the test cookie. */
   readonly isOpened: () => boolean
 }
 

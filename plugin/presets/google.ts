@@ -59,7 +59,7 @@ function checkCustomer(customerId: unknown): readonly Finding[] {
  *
  * A rule matches a group's resource name, its address or its display name. Display names are not unique, and a group of
  * another company can have any name. If the API does not allow a search that is limited to the company, a rule matches
- * addresses only, because companies must prove that they own the domain of an address.
+ * addresses only. Companies must prove that they own the domain of an address.
  *
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchDirectGroups
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchTransitiveGroups

@@ -8,7 +8,10 @@ import { frontchannelLogout } from './logout/frontchannel-logout.ts'
 import { logout } from './logout/logout.ts'
 import type { RouteDeps, RoutePaths, Strategy } from './strategy.ts'
 
-/** Limit of bytes in a posted answer. An ID token with many groups fits, and a stranger cannot fill the memory. */
+/**
+ * Limit of bytes in a posted answer. It is high enough for an ID token with many groups, and low enough that a stranger
+ * cannot fill the memory.
+ */
 const MOST_ANSWER_BYTES = 256 * 1024
 /** Limit of bytes in a form with a logout token. A token has about 1 KB, or 2 KB if it is encrypted. */
 const MOST_LOGOUT_BYTES = 16 * 1024

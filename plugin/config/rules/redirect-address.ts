@@ -29,9 +29,9 @@ function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Fin
 }
 
 /**
- * Warns about a host other than the one at which browsers reach the domain. A login's cookie stays at the host where
- * the login began. This is only a warning, because a server can have host names that its configuration does not
- * contain.
+ * Warns about a host other than the one at which browsers reach the domain. Browsers send a login's cookie only to the
+ * host where the login began, so the login would fail. This is only a warning, because a server can have host names
+ * that its configuration does not contain.
  */
 function checkHost({ hostname, protocol }: URL, { origin, basePath }: DomainAddress): readonly Finding[] {
   if (!URL.canParse(origin) || hostname === new URL(origin).hostname) return []

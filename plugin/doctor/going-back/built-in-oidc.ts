@@ -83,8 +83,8 @@ function customFor(custom: JsonObject): JsonObject {
   return {
     ...(scope === undefined ? {} : { scope: scopes(scope as string | readonly string[]) }),
     ...(typeof preset === 'string' ? { preset } : {}),
-    // Null switches presets off, which the built-in strategy does not support. It would infer a preset from these
-    // members.
+    // Remove these members if the preset is null. Null disables presets in the plugin, but the built-in strategy would
+    // infer a preset from these members.
     ...(preset === null ? without(rest, INFERRING) : rest),
   }
 }

@@ -79,8 +79,8 @@ function ownNumber(numbers: Readonly<Record<string, number>>, name: string): num
 
 /**
  * The cookies that carry values through a login. MeshCentral's session cookie cannot carry them: with `sessionSameSite`
- * strict, the browser does not send it on the return from the IdP. Changes would also affect the session of a signed-in
- * user.
+ * strict, the browser does not send it on the return from the IdP. Storing values in it would also change the session
+ * of a signed-in user.
  */
 const COOKIES = { failure: '__Host-oidc-failure', key: '__Host-oidc-key', deepLink: '__Host-oidc-return' } as const
 const LASTS_S = { failure: 60, key: 600, deepLink: 600 } as const

@@ -98,7 +98,7 @@ export class PasswordLogin {
     )
   }
 
-  /** Refuses account creation and password reset. Install it behind MeshCentral's middleware and before its routes. */
+  /** Refuses account creation and password reset. Install it after MeshCentral's middleware and before its routes. */
   forms({ bodyParser }: Pick<MeshWeb, 'bodyParser'>): RequestHandler {
     // Use the same parser as MeshCentral's own routes, so that they do not parse the body again.
     const parse = bodyParser.urlencoded({ extended: false })

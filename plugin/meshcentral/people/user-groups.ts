@@ -16,7 +16,7 @@ const MEMBER = 1
 
 /**
  * Implements {@link UserGroups} with MeshCentral's user groups. It mirrors IdP groups as MeshCentral's built-in
- * strategy does, and continues groups that the built-in strategy created.
+ * strategy does, and also maintains groups that the built-in strategy created.
  */
 export class MeshUserGroups implements UserGroups {
   readonly #server: MeshServer

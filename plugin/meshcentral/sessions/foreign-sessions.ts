@@ -76,8 +76,9 @@ export function markForeign(
 }
 
 /**
- * Returns the owner of a foreign session: that of the login cookie if it names a session. Login cookies that another
- * program sealed with MeshCentral's key name no session. Their sessions end together with those of login tokens.
+ * Returns the owner of a foreign session. If the login cookie names a session, this is the cookie's owner. Login
+ * cookies that another program sealed with MeshCentral's key name no session. Sessions that they begin end together
+ * with those of login tokens.
  */
 function sessionOwner(owner: CookieOwner | undefined, user: string, startedAt: number): SessionOwner {
   return owner?.kind === 'session' ? owner : { kind: 'session', keys: [keyOfDirectLogins(user)], startedAt }

@@ -228,7 +228,7 @@ export class RevokedSessions implements RevocationStore {
           else this.#unwritten.delete(key)
         }
       } catch {
-        // The database still fails: the remaining rows wait for the next attempt.
+        // The database still fails, so the remaining rows wait for the next attempt.
       }
       this.#timers.nextWrite = undefined
       if (this.#unwritten.size > 0) this.#scheduleWrite()

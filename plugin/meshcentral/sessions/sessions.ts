@@ -104,7 +104,10 @@ export class MeshSessions implements Sessions {
     this.#cookies.acceptIssuers(accepts)
   }
 
-  /** Whether the plugin accepts sessions of an issuer. It does not after the configured issuer changed. */
+  /**
+   * Whether sessions of an issuer are valid. Sessions of a former issuer are not, unless it is configured as a previous
+   * issuer.
+   */
   acceptsIssuer(session: Parameters<IssuerRule>[0]): boolean {
     return this.#acceptsIssuer(session)
   }
@@ -306,8 +309,8 @@ export class MeshSessions implements Sessions {
 
 /**
  * Returns the session of a request if another tab of the same user started it while this login was in progress. Both
- * tabs then use that session. A new session would sign out the other tab while its page is loading, and the answer to
- * that page could overwrite the new session's cookie.
+ * tabs then use that session. A new session would sign out the other tab while its page is loading. The answer to that
+ * page could then overwrite the new session's cookie.
  *
  * The comparison uses the time when the login began, not the time of the authentication. If every tab asks for the
  * password, the user authenticates in the last tab long after the first tab's session started.

@@ -14,14 +14,15 @@ export interface RelayedSession {
 /** The web relays of one user. */
 interface UserRelays {
   /**
-   * The owners of the sessions that opened relays, by the session's `x`. The one that opened a relay last comes last.
+   * The owners of the sessions that opened relays, by the session's `x`, in the order in which they last opened a
+   * relay.
    */
   readonly sessions: Map<string, SessionOwner>
   /** Whether a guest, a login token or an unidentified session opened a relay too. */
   hasOthers: boolean
 }
 
-/** Limit of remembered users. A session takes about a kilobyte. */
+/** Limit of remembered users. Each session of a user takes about a kilobyte of memory. */
 const MOST_USERS = 1_000
 /** Limit of sessions per user. The address of a tunnel contains the keys of all these sessions, at 125 bytes each. */
 const MOST_SESSIONS = 20

@@ -111,7 +111,8 @@ async function redeemCode(callback: URL, frontToken: string | undefined, exchang
   // keys cannot be loaded, the login fails without a retry.
   await keys
   await deps.signatures.verifyIdToken(idToken, metadata)
-  // openid-client has already verified the signature of the front token. Check the rest here.
+  // openid-client has already verified the signature of the ID token that came through the browser. Check the rest
+  // here.
   if (frontToken !== undefined) {
     const frontClaims = decodeJwt(frontToken)
     const objection = objectionToFrontToken(frontClaims, claims, client.client_id, now() / 1000)

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../config/json/json-object.ts'
 import type { Fetch } from '../http/limited-fetch.ts'
 import { NotedAnswer } from '../http/noted-exchange.ts'
 
-/** Stands for the access token after a code exchange that returned none. */
+/** A placeholder that stands for the access token if a code exchange returned none. */
 export const NO_ACCESS_TOKEN = 'no-access-token'
 
 /**

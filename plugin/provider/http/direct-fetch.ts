@@ -17,7 +17,9 @@ import {
 import { proxyFor, throughProxy } from './proxy.ts'
 import { VERIFIED } from './verification.ts'
 
-/** The longest idle time of a reused connection. A server may close a connection that was idle for longer. */
+/**
+ * Limit of a reused connection's idle time, in milliseconds. A server may close a connection that was idle for longer.
+ */
 const IDLE_MS = 4_000
 
 /**

@@ -36,7 +36,7 @@ export interface DiscoveryDeps {
   /** The loader of discovery documents, which all domains share. */
   readonly documents: Documents
   readonly clock: Clock
-  /** Returns a number between 0 and 1. */
+  /** Returns a random number between 0 and 1. */
   readonly random: () => number
   /** Called after each failed attempt, with `discovery_failed` and its cause. */
   readonly onFailure: (error: LoginError, outage: Outage) => void
@@ -185,7 +185,7 @@ function isAllDiscovered({ manual }: IssuerSettings): boolean {
 function overlay(published: oidc.ServerMetadata, settings: IssuerSettings): oidc.ServerMetadata {
   const { mtls_endpoint_aliases: aliases, userinfo_endpoint: userInfo, ...members } = structuredClone(settings.manual)
   const manual = { ...members, ...(userInfo === undefined ? {} : { userinfo_endpoint: userInfo || undefined }) }
-  // Drop published aliases of configured endpoints, because an alias would bypass the configured address.
+  // Drop published mTLS aliases of configured endpoints, because an alias would bypass the configured address.
   const publishedAliases = Object.entries(published.mtls_endpoint_aliases ?? {}).filter(([name]) => !(name in manual))
   return {
     ...published,

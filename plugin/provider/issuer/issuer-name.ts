@@ -67,8 +67,8 @@ function isOfNamedTenant(configured: URL, published: URL): boolean {
 }
 
 /**
- * Whether the published issuer is that of an Entra External ID directory. Such a directory is served at its name and
- * publishes an issuer at its id: `https://<name>.ciamlogin.com/<id>/v2.0` becomes
+ * Whether the published issuer belongs to the configured directory of Entra External ID. Such a directory is served at
+ * its name and publishes an issuer at its id: `https://<name>.ciamlogin.com/<id>/v2.0` becomes
  * `https://<id>.ciamlogin.com/<id>/v2.0`. Both ids in the published issuer must equal the configured id, because every
  * other directory belongs to another company.
  */

@@ -14,7 +14,7 @@ import { encrypt, encryptionOf } from './encryption.ts'
 
 /** Lifetime of a request object in seconds. The browser delivers it at once, but the IdP's clock may differ. */
 const LIFETIME_S = 5 * 60
-/** Limit of the IdP's published algorithms that an error's details list. */
+/** An error's details list at most this many of the algorithms that the IdP publishes. */
 const MAX_PUBLISHED = 20
 
 /**
