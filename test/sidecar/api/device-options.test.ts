@@ -22,7 +22,8 @@ describe('The API with options of a phone', () => {
     await receive('first')
     const cursor = (await sync(0)).body.serverTime
     for (let index = 0; index < 50; index += 1) await receive(`text ${index}`)
-    expect([(await sync(cursor)).body.truncated, (await sync(0)).body.truncated]).to.deep.equal([undefined, true])
+    expect((await sync(cursor)).body.truncated).to.equal(undefined)
+    expect((await sync(0)).body.truncated).to.equal(true)
     await receive('one more')
     const answers = [await sync(cursor), await register({ wantHistory: true, since: cursor }), await register()]
     expect(answers.map(({ body }) => body.truncated)).to.deep.equal([true, true, undefined])

@@ -157,7 +157,8 @@ describe('The API with several phones of a station', () => {
           typeof deviceId === 'string'
             ? 'It must be 1 to 64 visible ASCII characters, without spaces.'
             : 'It must be of type string or null.'
-        expect([status, body.details]).to.deep.equal([400, [{ path: 'deviceId', reason }]])
+        expect(status).to.equal(400)
+        expect(body.details).to.deep.equal([{ path: 'deviceId', reason }])
       }
     })
   }

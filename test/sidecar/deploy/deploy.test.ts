@@ -104,7 +104,7 @@ describe('The deploy files for operators', () => {
       const unit = folder.path(basename(UNIT))
       await writeFile(unit, read(UNIT).replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
       const verify = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
-      expect([verify.status, verify.stderr]).to.deep.equal([0, ''])
+      expect({ status: verify.status, stderr: verify.stderr }).to.deep.equal({ status: 0, stderr: '' })
       const locked = ['security', '--offline=true', '--no-pager', '--threshold=25', unit]
       expect(spawnSync('systemd-analyze', locked).status).to.equal(0)
     })
@@ -193,7 +193,7 @@ describe('The deploy files for operators', () => {
       expect(settings.listen.trustProxy).to.deep.equal([balancerAddress])
       // Outside the range, from which all other containers get theirs.
       const [, network = '', range = ''] = /subnet: ([\d.]+)\/24, ip_range: ([\d.]+)\/25/.exec(compose) ?? []
-      expect([network, range]).to.deep.equal(['172.31.250.0', '172.31.250.128'])
+      expect({ network, range }).to.deep.equal({ network: '172.31.250.0', range: '172.31.250.128' })
       expect(Number(balancerAddress.split('.').at(-1))).to.be.within(2, 127)
       // The operator's port is the balancer's too, and else stays on this machine.
       expect(settings.admin.host).to.equal('0.0.0.0')
@@ -245,7 +245,8 @@ describe('The deploy files for operators', () => {
 
     it("the image runs the package's command from the folder of the build", () => {
       const [node, main] = JSON.parse(only('ENTRYPOINT'))
-      expect([node, main]).to.deep.equal(['node', PACKAGE.bin[COMMAND]])
+      expect(node).to.equal('node')
+      expect(main).to.equal(PACKAGE.bin[COMMAND])
       expect(all('COPY')).to.include(`${dirname(main)} ${dirname(main)}`)
       expect(all('CMD')).to.deep.equal([JSON.stringify(['--config', CONFIG]).replace(',', ', ')])
     })

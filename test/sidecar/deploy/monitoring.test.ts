@@ -82,7 +82,7 @@ describe('The monitoring of the sidecar', () => {
     const rows = [...rowsIn(page, 'counter'), ...rowsIn(page, 'gauge or histogram')]
     const shown = new Map(rows.map(([name, labels]) => [codesIn(name)[0] ?? '', codesIn(labels)]))
     expect([...shown.keys()]).to.have.members([...new Set([...exposed].map(bare))])
-    for (const [name, labels] of labelled) expect([name, shown.get(name)]).to.deep.equal([name, labels])
+    for (const [name, labels] of labelled) expect(shown.get(name), name).to.deep.equal(labels)
   })
 
   it('the documents list every reason label of the push counters', () => {
@@ -120,14 +120,14 @@ describe('The monitoring of the sidecar', () => {
   const unless = works ? '' : ' (skipped: no promtool)'
   whereThereIs(`promtool accepts the alert rules${unless}`, () => {
     const { status, stderr } = spawnSync(promtool, ['check', 'rules', join(ROOT, ALERTS)], { encoding: 'utf8' })
-    expect([status, stderr]).to.deep.equal([0, ''])
+    expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' })
   })
 
   whereThereIs(`alerts fire when the operators' page says so, not sooner${unless}`, () => {
     const { status, stdout, stderr } = spawnSync(promtool, ['test', 'rules', join(ROOT, WHEN_ALERTS_COME)], {
       encoding: 'utf8',
     })
-    expect([status, stderr], stdout).to.deep.equal([0, ''])
+    expect({ status, stderr }, stdout).to.deep.equal({ status: 0, stderr: '' })
   })
 
   whereThereIs(`Prometheus can parse each dashboard query${unless}`, async () => {
@@ -140,6 +140,6 @@ describe('The monitoring of the sidecar', () => {
     const file = folder.path('rules.json')
     await writeFile(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }))
     const checked = spawnSync(promtool, ['check', 'rules', file], { encoding: 'utf8' })
-    expect([checked.status, checked.stderr]).to.deep.equal([0, ''])
+    expect({ status: checked.status, stderr: checked.stderr }).to.deep.equal({ status: 0, stderr: '' })
   })
 })

@@ -58,7 +58,8 @@ describe('The scripts in sidecar/deploy', () => {
   it('send-alert prints the fault of /readyz, and does not fail without an answer', async () => {
     const bin = await fakePrograms({ curl: 'echo refused >&2; exit 7', hostname: 'echo push-1' })
     const { status, stdout } = run(bin, [join(DEPLOY, 'alert/send-alert')])
-    expect([status, stdout]).to.deep.equal([0, 'The sidecar on push-1 needs attention: refused\n'])
+    expect(status).to.equal(0)
+    expect(stdout).to.equal('The sidecar on push-1 needs attention: refused\n')
   })
 
   const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
@@ -82,7 +83,7 @@ describe('The scripts in sidecar/deploy', () => {
       encoding: 'utf8',
       env: { ...process.env, SYSTEMD_UNIT_PATH: `${folder.path()}:` },
     })
-    expect([status, stderr]).to.deep.equal([0, ''])
+    expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' })
   })
 
   it('the page on alerts names each file that its commands install', () => {

@@ -86,7 +86,7 @@ describe('The documentation for app developers', () => {
     for (const { name, value } of shown) {
       await api.post('/v1/register', registration('N0CALL'))
       const { status, body } = await api.post(pathOf(name), value)
-      expect([name, status, body.details]).to.deep.equal([name, 200, undefined])
+      expect({ status, details: body.details }, name).to.deep.equal({ status: 200, details: undefined })
     }
   })
 

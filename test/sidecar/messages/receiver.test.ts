@@ -73,7 +73,7 @@ describe('The receiver', () => {
       ['A', '12', 'ack'],
       ['A', '7}8', 'rej'],
     ])
-    expect([messages, await history('C'), sent]).to.deep.equal([[], [], []])
+    expect({ messages, history: await history('C'), sent }).to.deep.equal({ messages: [], history: [], sent: [] })
     expect(counts('acks_received', 'messages_not_for_operator', 'messages_blocked')).to.deep.equal([2, 2, 1])
   })
 

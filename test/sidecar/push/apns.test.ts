@@ -48,7 +48,7 @@ describe('APNs through node-apn', () => {
     expect(outcomes).to.deep.equal(Array(50).fill(ACCEPTED))
     expect(position.service).to.include({ connections: 1, providerTokens: 1 })
     const { deviceToken, topic } = position.service.received[0] ?? {}
-    expect([deviceToken, topic]).to.deep.equal([DEVICE_TOKEN.toLowerCase(), 'org.example.aprs'])
+    expect({ deviceToken, topic }).to.deep.equal({ deviceToken: DEVICE_TOKEN.toLowerCase(), topic: 'org.example.aprs' })
   })
 
   // Shows: sidecar 21.2.

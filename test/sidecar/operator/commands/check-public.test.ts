@@ -52,7 +52,7 @@ describe('The check of the public address', () => {
       const settings = await listen(trustProxy)
       const { verdict, text } = await checkPublic(settings, await proxy(settings.port, says))
       if (expected === 'ok') expect(verdict).to.equal('ok')
-      else expect([verdict, text.split(' Add ')[1]]).to.deep.equal(['fail', expected])
+      else expect({ verdict, remedy: text.split(' Add ')[1] }).to.deep.equal({ verdict: 'fail', remedy: expected })
     })
 
   it('--check --public accepts a sidecar without a proxy', async () => {

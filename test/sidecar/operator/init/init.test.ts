@@ -110,10 +110,10 @@ describe('The new configuration by --init', () => {
   it('--init never replaces an existing configuration', async () => {
     await writeFile(folder.path('sidecar.json'), 'mine')
     const { code, output } = await runCommand(['--init', folder.path()])
-    expect([code, output]).to.deep.equal([
-      1,
-      `${folder.path('sidecar.json')} exists, and --init overwrites nothing. Name another folder, or move the file away.\n`,
-    ])
+    expect({ code, output }).to.deep.equal({
+      code: 1,
+      output: `${folder.path('sidecar.json')} exists, and --init overwrites nothing. Name another folder, or move the file away.\n`,
+    })
     expect(await readFile(folder.path('sidecar.json'), 'utf8')).to.equal('mine')
   })
 

@@ -39,7 +39,8 @@ describe('The plan of push retries', () => {
   // Shows: sidecar C9.13.
   it('gives up after 20 tries, or when the next retry would come after an hour', () => {
     expect(planned(MAX_TRIES - 2, { random: 0 })).to.include({ tries: MAX_TRIES - 1 })
-    expect([MAX_TRIES, planned(MAX_TRIES - 1, { random: 0 })]).to.deep.equal([20, undefined])
+    expect(MAX_TRIES).to.equal(20)
+    expect(planned(MAX_TRIES - 1, { random: 0 })).to.equal(undefined)
     expect(planned(0, { elapsedMs: GIVE_UP_AFTER_MS - 1000 })).to.include({ delayMs: 1000 })
     expect(planned(0, { elapsedMs: GIVE_UP_AFTER_MS - 999 })).to.equal(undefined)
   })

@@ -98,7 +98,8 @@ export function deviceOptionsContract(stores: ContractStores): void {
   // Shows: sidecar C17.2.
   it('acknowledges a message only if a device wants acks and does not block the sender', async () => {
     await register('one', { ackMessages: true, ...blocking('W1*') })
-    expect([await isAcked('W1AW', 'a'), await isAcked('K1ABC', 'a')]).to.deep.equal([false, true])
+    expect(await isAcked('W1AW', 'a')).to.equal(false)
+    expect(await isAcked('K1ABC', 'a')).to.equal(true)
     await register('two')
     expect(await isAcked('W1AW', 'b')).to.equal(false)
     await register('two', { ackMessages: true })
@@ -243,7 +244,8 @@ export function deviceOptionsContract(stores: ContractStores): void {
       await append(store, 'after')
       await receive(ackOf('3'))
       const second = await newer(store, KEY, first.answerStamp, 'one')
-      expect([texts(second.messages), second.acks?.map(({ seqId }) => seqId)]).to.deep.equal([['after'], ['3']])
+      expect(texts(second.messages)).to.deep.equal(['after'])
+      expect(second.acks?.map(({ seqId }) => seqId)).to.deep.equal(['3'])
       expect(second.acks?.[0]?.stamp).to.be.above(second.messages[0]?.stamp ?? 0)
       expect(await numbers('one', second.answerStamp)).to.deep.equal([])
       expect(await acksOf('two')).to.equal(undefined)

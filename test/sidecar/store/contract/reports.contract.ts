@@ -56,7 +56,7 @@ export function reportsContract(stores: ContractStores): void {
     await register('N0CALL', { deviceId: 'a', platform: 'ios', pushToken: 'apple' })
     await store.stations.markTokenDead('N0CALL', 'a', 'apple')
     const { station, avatarHash, devices } = await report()
-    expect([station, avatarHash]).to.deep.equal(['N0CALL', 'icon:car'])
+    expect({ station, avatarHash }).to.deep.equal({ station: 'N0CALL', avatarHash: 'icon:car' })
     expect(devices).to.have.length(2)
     expect(devices[0]).to.include({ platform: 'android', pushToken: 'token-of-N0CALL', tokenDead: false })
     expect(devices[0]).to.include({ ackMessages: true, pending: 0, lastPush: null })

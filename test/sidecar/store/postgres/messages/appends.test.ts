@@ -131,7 +131,7 @@ describe('The messages that an instance stores in PostgreSQL', () => {
     })
     expect((await rejection(append([message('a')], false))).code).to.equal('database_unreachable')
     expect(stores.clock.elapsed()).to.be.within(59_000, 60_000)
-    expect([tries, retries]).to.deep.equal([601, 600])
+    expect({ tries, retries }).to.deep.equal({ tries: 601, retries: 600 })
   })
 
   it('a call that the database refuses does not fail concurrent calls', async () => {

@@ -40,7 +40,8 @@ describe('The batching of syncs', () => {
       if (index % 25 < 20) expect(texts(station?.messages ?? [])).to.deep.equal([`for S${index % 25}`])
       else expect(station).to.equal(undefined)
     }
-    expect([sizes, most]).to.deep.equal([[32, 32, 32, 32, 12], 2])
+    expect(sizes).to.deep.equal([32, 32, 32, 32, 12])
+    expect(most).to.equal(2)
   })
 
   // Shows: sidecar P1.14.

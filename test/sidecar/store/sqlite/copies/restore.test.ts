@@ -40,7 +40,7 @@ describe('A restore', () => {
     await storeAndBackup()
     const bytesBefore = await readFile(backup())
     const { kept: keptPath, stations, messages } = await restore()
-    expect([stations, messages]).to.deep.equal([1, 1])
+    expect({ stations, messages }).to.deep.equal({ stations: 1, messages: 1 })
     expect(await messagesOf()).to.deep.equal(['kept'])
     expect((await readFile(backup())).equals(bytesBefore)).to.equal(true)
     expect((await stat(stores.path())).mode & 0o777).to.equal(0o600)

@@ -22,7 +22,8 @@ describe('The server time of an answer', () => {
     await connection.exec('PRAGMA query_only = ON')
     await stores.shift(60_000)
     const synced = await newer(store, 'N0CALL', time, PHONE.deviceId)
-    expect([synced.answerStamp, await store.cursors.stampFor('N0CALL', PHONE.deviceId)]).to.deep.equal([time, time])
+    expect(synced.answerStamp).to.equal(time)
+    expect(await store.cursors.stampFor('N0CALL', PHONE.deviceId)).to.equal(time)
     await connection.exec('PRAGMA query_only = OFF')
   })
 
