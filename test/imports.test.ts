@@ -198,7 +198,7 @@ describe('imports', () => {
     const keepers: Record<string, RegExp> = {
       'firebase-admin': /^sidecar\/push\/fcm\//,
       'google-auth-library': /^sidecar\/push\/fcm\//,
-      '@parse/node-apn': /^sidecar\/push\/apns\//,
+      'node-apn': /^sidecar\/push\/apns\//,
       pg: /^sidecar\/store\/postgres\//,
       sqlite3: /^sidecar\/store\/sqlite\//,
       'web-push': /^sidecar\/push\/web-push\//,

@@ -264,7 +264,7 @@ describe('The package as installed', () => {
       expect(line).to.include({ level: 'error', event: 'start-failed' })
       expect(line.error).to.include({ code: 'packages_missing' })
       expect(line.error.message).to.equal(`The sidecar needs packages that are not installed: ${needed.join(', ')}.`)
-      const versions = needed.map((name) => `${name}@${/\d+/.exec(PACKAGE.devDependencies[name] ?? '')?.[0]}`)
+      const versions = needed.map((name) => `${name}@${PACKAGE.devDependencies[name]?.replace(/[~^](\d+).*$/, '$1')}`)
       expect(line.remedy).to.include(`Run "npm install ${versions.join(' ')}" where`)
 
       const checked = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json', '--check')

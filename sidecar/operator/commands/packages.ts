@@ -1,19 +1,20 @@
 import { createRequire } from 'node:module'
 
 /**
- * Packages that only the sidecar needs, each with the major version that it is tested with on every Node.js. They are
- * optional peers: npm does not install them with the package, so a server that only needs single sign-on and an app
- * that only needs the client do not get 300 packages and a C++ compiler's work.
+ * Packages that only the sidecar needs, each with what npm should install for it: the major version that is tested on
+ * every Node.js. `node-apn` is the name of its maintained fork here. All of them are optional peers: npm does not
+ * install them with the package, so a server that only needs single sign-on and an app that only needs the client do
+ * not get 300 packages and a C++ compiler's work.
  */
-const NEEDED: Readonly<Record<string, number>> = {
-  '@parse/node-apn': 8,
-  'firebase-admin': 13,
-  flatqueue: 3,
-  'google-auth-library': 10,
-  'node-cron': 4,
-  'prom-client': 15,
-  sqlite3: 6,
-  'web-push': 3,
+const NEEDED: Readonly<Record<string, string>> = {
+  'firebase-admin': '13',
+  flatqueue: '3',
+  'google-auth-library': '10',
+  'node-apn': 'npm:@parse/node-apn@8',
+  'node-cron': '4',
+  'prom-client': '15',
+  sqlite3: '6',
+  'web-push': '3',
 }
 
 /** The error if packages that the sidecar needs are not installed. */

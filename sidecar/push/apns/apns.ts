@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import type { ProviderOptions } from '@parse/node-apn'
+import type { ProviderOptions } from 'node-apn'
 import { type Clock, systemClock } from '../../clock.ts'
 import { parseSigningKey } from '../../config/push-keys.ts'
 import type { ApnsSettings } from '../../config/settings.ts'
@@ -61,7 +61,7 @@ const PRODUCTION = 'api.push.apple.com'
 const SANDBOX = 'api.sandbox.push.apple.com'
 
 /**
- * Opens APNs through `@parse/node-apn`, the maintained `node-apn`. The package is loaded on demand, because loading it at every start would cost memory
+ * Opens APNs through `node-apn`. The package is loaded on demand, because loading it at every start would cost memory
  * and time. The configuration check has already validated the files and the four required settings. Throws, naming the
  * file, if one has disappeared since.
  */
@@ -129,7 +129,7 @@ async function openClient(
   production: boolean,
   connections: ReturnType<typeof createConnections>,
 ) {
-  const { Notification: Message, Provider } = await import('@parse/node-apn')
+  const { Notification: Message, Provider } = await import('node-apn')
   const options: ProviderOptions & { createConnection: () => TLSSocket } = {
     token,
     address: connections.host,
