@@ -108,10 +108,10 @@ function judgeDiscovery(
     return { question, verdict: 'warn', text: `The endpoints in \`issuer\` are used. ${text}` }
   }
   const published = printableText(outcome.publishedIssuer)
-  const isMicrosofts = !hasPreset && isOfMicrosoftTenant(issuer, outcome.publishedIssuer)
-  if (outcome.publishedIssuer === issuer || hasPreset || isMicrosofts) {
+  const isMicrosoftTenant = !hasPreset && isOfMicrosoftTenant(issuer, outcome.publishedIssuer)
+  if (outcome.publishedIssuer === issuer || hasPreset || isMicrosoftTenant) {
     const transport = new URL(issuer).protocol === 'https:' ? 'TLS chain trusted' : 'plain HTTP on loopback'
-    const note = isMicrosofts ? ', which Microsoft publishes for this address' : ''
+    const note = isMicrosoftTenant ? ', which Microsoft publishes for this address' : ''
     return { question, verdict: 'ok', text: `status 200, ${transport}, issuer ${published}${note}` }
   }
   const text = `The IdP publishes the issuer ${published}. Write exactly that in \`issuer\`. The plugin accepts the difference, but not all programs do.`

@@ -23,7 +23,7 @@ export interface PageContent {
   readonly text: string
   readonly config: Members
   readonly oidc: Members & { readonly client: { readonly client_id: string; readonly client_secret: string } }
-  /** Addresses of the server that the section on the provider's setup says to enter, without those for logout tokens. */
+  /** Addresses of the server in the section on the provider's setup, without those for logout tokens. */
   readonly redirectUris: readonly string[]
   readonly postLogoutUris: readonly string[]
 }
@@ -57,7 +57,7 @@ export interface DocumentedOptions {
   readonly registered?: Members
 }
 
-/** The provider of a page, and a reference host with the configuration of the page. Their names lead to this machine. */
+/** Starts the provider of a page, and a reference host with its configuration. Their names lead to this machine. */
 async function setUp(
   provider: DocumentedProvider,
   page: PageContent,

@@ -29,7 +29,7 @@ export interface PageCase {
   /** Name of the page's file among the pages about providers. */
   readonly page: string
   readonly provider: DocumentedProvider
-  /** The name by which `--live` knows the provider. */
+  /** The provider's name in the output of `--live`. */
   readonly knownAs: string
   /** Name of the account of alice, if the provider does not send her full name. Default: `Alice Example`. */
   readonly accountName?: string

@@ -30,17 +30,22 @@ export const AD_FS: KnownProvider = {
     settings.groups !== null &&
       settings.issuer.manual.userinfo_endpoint !== false &&
       warn(
-        'UserInfo refuses the tokens of a Web API, and never has groups. A user who changes `resource` in the address of the login page then has unknown groups and remains site admin. Set `issuer.userinfo_endpoint` to false, so that such a user is in no group.',
+        'UserInfo refuses the tokens of a Web API, and never has groups. A former admin who changes `resource` in the address of the login page then has unknown groups and remains site admin. Set `issuer.userinfo_endpoint` to false, so that such a user is in no group.',
       ),
   ],
 }
 
 function refusedScopes(settings: DomainSettings): Mistake | false {
-  const refused = otherScopes(settings, SCOPES)
+  const refused = otherScopes(settings, SCOPES).filter((scope) => !namesResource(scope))
   const advice = refused.includes('groups')
     ? 'Set `groups.scope` to "", because groups come with `allatclaims`.'
     : 'Remove them from `custom.scope`.'
   return refused.length > 0 && fail(`AD FS has no scope ${refused.join(', ')}, and refuses logins with it. ${advice}`)
+}
+
+/** Whether a scope has the form `<identifier of a Web API>/<scope>`. */
+function namesResource(scope: string): boolean {
+  return /[/:]/.test(scope)
 }
 
 /** Reports settings that are missing, but without which the ID token has no claims of the Web API's rules. */
@@ -48,8 +53,8 @@ function lostClaims({ client, custom, groups }: DomainSettings): Mistake | false
   if (groups === null) return false
   const missing = [
     ...(client.response_mode === 'form_post' ? [] : ['`client.response_mode` "form_post"']),
-    ...(custom.scope.includes('allatclaims') ? [] : ['`allatclaims` in `custom.scope`']),
-    ...('resource' in custom.authorizationParams
+    ...(custom.scope.some((scope) => /(?:^|\/)allatclaims$/.test(scope)) ? [] : ['`allatclaims` in `custom.scope`']),
+    ...('resource' in custom.authorizationParams || custom.scope.some(namesResource)
       ? []
       : ['`resource` in `custom.authorization_params`, with the identifier of the Web API']),
   ]

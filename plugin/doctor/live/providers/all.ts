@@ -29,7 +29,7 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
  */
 export function judgeProvider(asked: AskedProvider): readonly Verdict[] {
   const question = 'provider'
-  const provider = KNOWN_PROVIDERS.find((known) => known.isAt(asked))
+  const provider = KNOWN_PROVIDERS.find((candidate) => candidate.isAt(asked))
   if (!provider) return []
   const mistakes = provider.mistakes(asked).filter((mistake) => mistake !== false)
   if (mistakes.length === 0) {
