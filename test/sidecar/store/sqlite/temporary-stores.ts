@@ -176,10 +176,14 @@ export function texts(messages: readonly { readonly text: Buffer }[]): string[] 
 /** All that a store shows of its stations. */
 export async function shownBy({ stations, history }: Store): Promise<object> {
   const keys = [...stations.keys()].sort()
-  const histories = await Promise.all(keys.map(async (key) => (await newer({ history }, key)).messages))
+  const answers = await Promise.all(keys.map((key) => newer({ history }, key)))
   return {
     stations: keys.map((key) => stations.get(key)),
-    histories: histories.map((messages) => messages.map((item) => ({ ...item, text: item.text.toString('latin1') }))),
+    histories: answers.map(({ messages, acks, newestDropped }) => ({
+      messages: messages.map((item) => ({ ...item, text: item.text.toString('latin1') })),
+      acks,
+      newestDropped,
+    })),
     avatars: [...(await stations.avatars(keys))].sort(),
   }
 }

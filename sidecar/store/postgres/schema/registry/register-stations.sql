@@ -12,7 +12,8 @@
 -- new token took 0.23 ms; together it takes 0.1 ms.
 CREATE OR REPLACE FUNCTION register_stations(
   its_keys text[], its_devices text[], its_platforms text[], its_tokens text[], its_acks boolean[],
-  its_blocked text[], its_want_acks boolean[], its_any_ssid boolean[], its_icons text[], its_images text[], its_hashes text[], clients text[],
+  its_blocked text[], its_want_acks boolean[], its_any_ssid boolean[],
+  its_icons text[], its_images text[], its_hashes text[], clients text[],
   max_stations int, max_per_hour int, room_after_ms bigint)
 RETURNS TABLE (
   i bigint, kind text, version bigint, registered_at bigint, written_at bigint, now bigint, icon text, hash text,

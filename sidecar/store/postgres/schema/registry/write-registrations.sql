@@ -12,7 +12,8 @@ BEGIN
       SELECT key, base + i FROM unnest(kinds, its_keys) WITH ORDINALITY AS one (kind, key, i) WHERE kind = 'created';
   END IF;
   INSERT INTO device (
-      key, station, platform, push_token, ack_messages, blocked, want_acks, any_ssid, registered_at, last_seen_at, pushed_through)
+      key, station, platform, push_token, ack_messages, blocked, want_acks, any_ssid, registered_at, last_seen_at,
+      pushed_through)
     SELECT device, key, platform, token, acks, blocked, want_acks, any_ssid, base + i, at_now, base + i
     FROM unnest(kinds, own, its_keys, its_platforms, its_tokens, its_acks, its_blocked, its_want_acks, its_any_ssid)
       WITH ORDINALITY AS one (kind, device, key, platform, token, acks, blocked, want_acks, any_ssid, i)

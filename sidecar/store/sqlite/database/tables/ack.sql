@@ -1,4 +1,5 @@
--- Received acks and rejections of messages that stations sent. A station has rows only if one of its devices wanted acks.
+-- Received acks and rejections of messages that stations sent. A station has rows only if one of its devices wanted
+-- acks.
 CREATE TABLE ack (
   -- The stamp. Messages and acks share one sequence of stamps.
   time INTEGER PRIMARY KEY,

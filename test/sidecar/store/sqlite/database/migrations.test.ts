@@ -23,7 +23,9 @@ describe('The migrations of the database file', () => {
     await migrate(connection, await demandVersion(connection))
     expect(await fileVersion(connection)).to.equal(BASELINE)
     const tables = await connection.all<{ name: string }>(SCHEMA)
-    expect(tables.map(({ name }) => name).join()).to.equal('avatar,device,message,state,station,station_unproven')
+    expect(tables.map(({ name }) => name).join()).to.equal(
+      'ack,ack_station,avatar,device,message,message_other_ssid,state,station,station_unproven',
+    )
   })
 
   // Shows: sidecar 22.4.
