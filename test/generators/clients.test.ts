@@ -23,7 +23,8 @@ describe('A client generated from openapi.json', () => {
     folder = await mkdtemp(join(tmpdir(), 'generated-client-'))
     whole = await startWholeSidecar()
     // With the token that the generated clients use. A device whose token has changed stays when it unregisters.
-    await whole.register('N0CALL', { pushToken: 'token' })
+    await whole.register('N0CALL', { pushToken: 'token', wantAcks: true })
+    await whole.receive('W1AW', 'N0CALL-7', 'ack7')
     await whole.receive('W1AW', 'N0CALL-7', 'Good morning{12')
   })
   afterEach(async () => {
@@ -36,6 +37,7 @@ describe('A client generated from openapi.json', () => {
     const { body } = await whole.post('/v1/sync', { callsign: 'N0CALL', ssid: 7, auth: 13023, since: 0 })
     expect(JSON.parse(await printed())).to.include({
       ...{ text: 'Good morning', time: String(body.messages[0]?.time), newer: '0' },
+      acked: 'ack 7',
       ...{ held: HASH, avatar: HASH, refused: 'not_registered' },
     })
   }
@@ -70,6 +72,9 @@ describe('A client generated from openapi.json', () => {
         'RegisterBody',
         ['ssid: String', 'auth: Int', 'since: Int64?', 'wantHistory: Bool?', 'platform: Platform', 'pushToken: String'],
       ],
+      ['RegisterBody', ['anySsid: Bool?', 'wantAcks: Bool?', 'blocked: [String]?']],
+      ['Ack', ['seqId: String', 'kind: AckKind', 'time: Int64']],
+      ['SyncAnswer', ['acks: [Ack]?', 'truncated: Bool?']],
       ['SyncBody', ['ssid: String', 'auth: Int', 'since: Int64']],
       ['SyncAnswer', ['serverTime: Int64', 'messages: [Message]', 'avatars: [String: String]']],
       ['Message', ['time: Int64', 'text: String', 'textBytes: String?']],

@@ -16,10 +16,12 @@ fun main(given: Array<String>) {
     val (address, image, hash) = given
     val api = DefaultApi(address)
     val first = RegisterBody("N0CALL", "7", 13023, RegisterBody.Platform.android, "token", false, wantHistory = true, since = 0)
+        .copy(anySsid = true, wantAcks = true, blocked = listOf("SPAM*"))
     val registered = api.register(first)
     val message = registered.messages!!.single()
+    val ack = registered.acks!!.single()
     val synced = api.sync(SyncBody("N0CALL", "7", 13023, registered.serverTime))
-    val pictured = api.register(first.copy(wantHistory = null, avatarUpdate = true, avatarIcon = "", avatarImage = image, avatarHash = hash))
+    val pictured = api.register(first.copy(wantHistory = null, wantAcks = null, avatarUpdate = true, avatarIcon = "", avatarImage = image, avatarHash = hash))
     val avatars = api.avatars(AvatarsBody("N0CALL", "7", 13023, listOf("N0CALL-7")))
     api.unregister(UnregisterBody("N0CALL", "7", 13023, pushToken = "token"))
     val refused = try {
@@ -32,6 +34,7 @@ fun main(given: Array<String>) {
     val seen = mapOf(
         "text" to message.text,
         "time" to message.time.toString(),
+        "acked" to "${ack.kind.value} ${ack.seqId}",
         "newer" to synced.messages.size.toString(),
         "held" to pictured.avatarHash,
         "avatar" to avatars.avatars.getValue("N0CALL-7").hash,

@@ -10,9 +10,11 @@ address, image, picture = sys.argv[1:]
 client = Client(base_url=address)
 station = {"callsign": "N0CALL", "ssid": "7", "auth": 13023}
 phone = {**station, "platform": RegisterBodyPlatform.ANDROID, "push_token": "token", "ack_messages": False}
+options = {"any_ssid": True, "want_acks": True, "blocked": ["SPAM*"]}
 
-registered = register.sync(client=client, body=RegisterBody(**phone, want_history=True, since=0))
+registered = register.sync(client=client, body=RegisterBody(**phone, **options, want_history=True, since=0))
 [message] = registered.messages
+[ack] = registered.acks
 synced = sync.sync(client=client, body=SyncBody(**station, since=registered.server_time))
 pictured = register.sync(
     client=client,
@@ -26,6 +28,7 @@ print(
         {
             "text": message.text,
             "time": str(message.time),
+            "acked": f"{ack.kind.value} {ack.seq_id}",
             "newer": str(len(synced.messages)),
             "held": pictured.avatar_hash,
             "avatar": theirs.avatars["N0CALL-7"].hash_,

@@ -7,9 +7,11 @@ const [, , baseUrl = '', avatarImage = '', avatarHash = ''] = process.argv
 const api = createClient({ baseUrl })
 const station = { callsign: 'N0CALL', ssid: '7', auth: 13023 }
 const phone = { ...station, platform: /** @type {const} */ ('android'), pushToken: 'token', ackMessages: false }
+const options = { anySsid: true, wantAcks: true, blocked: ['SPAM*'] }
 
-const registered = await api.POST('/v1/register', { body: { ...phone, wantHistory: true, since: 0 } })
+const registered = await api.POST('/v1/register', { body: { ...phone, ...options, wantHistory: true, since: 0 } })
 const [message] = registered.data?.messages ?? []
+const [ack] = registered.data?.acks ?? []
 const synced = await api.POST('/v1/sync', { body: { ...station, since: registered.data?.serverTime ?? 0 } })
 const picture = { avatarUpdate: true, avatarIcon: '', avatarImage, avatarHash }
 const pictured = await api.POST('/v1/register', { body: { ...phone, ...picture } })
@@ -22,6 +24,7 @@ console.log(
   JSON.stringify({
     text: message?.text,
     time: String(message?.time),
+    acked: `${ack?.kind} ${ack?.seqId}`,
     newer: String(synced.data?.messages.length),
     held: pictured.data?.avatarHash,
     avatar: avatars.data?.avatars['N0CALL-7']?.hash,
