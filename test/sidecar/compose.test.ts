@@ -22,7 +22,7 @@ describe('A sidecar inside another program', () => {
     return settingsOf(whole, folder.path())
   }
 
-  it('serves both ports, and closes all of its parts even if closed twice', async () => {
+  it('a sidecar serves both ports, and closes all of its parts, even if closed twice', async () => {
     const sidecar = await startSidecar(settings(), log)
     await upstream.until(() => upstream.clients().length === 1)
     expect((await fetch(`${sidecar.url}/v1/sync`, { method: 'POST' })).status).to.equal(415)
@@ -40,7 +40,7 @@ describe('A sidecar inside another program', () => {
   })
 
   for (const name of ['listen', 'admin'] as const) {
-    it(`a start closes everything again if ${name}.port is taken`, async () => {
+    it(`a failed start closes everything again if ${name}.port is taken`, async () => {
       const { port, close } = await onLoopback(createServer())
       try {
         const failure = await startSidecar(settings({ [name]: { port } }), log).then(

@@ -7,7 +7,7 @@ async function linesOf(metrics: Metrics): Promise<readonly string[]> {
 
 describe('The metrics of the sidecar', () => {
   // Shows: sidecar O1.8.
-  it('counts each combination of labels, and their total', async () => {
+  it("counts each combination of a metric's labels, and their total", async () => {
     const metrics = createMetrics()
     metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' })
     metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' }, 2)
@@ -20,7 +20,7 @@ describe('The metrics of the sidecar', () => {
   })
 
   // Shows: sidecar O1.8.
-  it('exports every case at 0 from the start, so that Prometheus sees the first growth', async () => {
+  it('exports every labelled metric at 0 from the start, so that growth is visible', async () => {
     const lines = await linesOf(createMetrics())
     for (const name of Object.keys(COUNTERS)) {
       const shown = lines.filter((line) => line.replace(/\{.*/, '').split(' ')[0] === `mesh_companion_${name}_total`)
@@ -31,7 +31,7 @@ describe('The metrics of the sidecar', () => {
     expect(lines).to.include('mesh_companion_push_latency_seconds_count{platform="android"} 0')
   })
 
-  it('exports a counter whose label value was not declared', async () => {
+  it('exports a counter even if its label value was not declared', async () => {
     const metrics = createMetrics()
     metrics.countCase('messages_lost', { reason: 'unheard_of' }, 5)
     metrics.countCase('messages_lost', { reason: 'unheard_of' })
@@ -50,7 +50,7 @@ describe('The metrics of the sidecar', () => {
     ])
   })
 
-  it('exports every push latency, also after many others and between two scrapes', async () => {
+  it('exports every push latency, even among many and between two scrapes', async () => {
     const metrics = createMetrics()
     const shown = 'mesh_companion_push_latency_seconds_count{platform="android"}'
     for (const [more, all] of [

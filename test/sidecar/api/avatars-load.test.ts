@@ -33,7 +33,7 @@ describe('The avatars call for many stations', () => {
 
   const statuses = (answers: string) => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
 
-  it('avatars are equal with and without gzip, from the store and from memory', async () => {
+  it('an avatars call returns the same with and without gzip, from store and memory', async () => {
     await start()
     const ask = (headers = {}) => api.post('/v1/avatars', { ...claim('N10CALL'), stations: STATIONS }, headers)
     for (let times = 0; times < 2; times += 1) {
@@ -65,7 +65,7 @@ describe('The avatars call for many stations', () => {
     expect(answers.match(/"error":"overloaded"/g)).to.have.length(4)
   })
 
-  it('a client can request avatars again once it has read its earlier answers', async () => {
+  it('a client can request avatars again after it has read its earlier answers', async () => {
     await start()
     const calls = [
       ...Array<string>(5).fill(call('192.0.2.1', STATIONS)),

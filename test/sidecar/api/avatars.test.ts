@@ -23,7 +23,7 @@ describe('The avatar of a station', () => {
   const held = async (...stations: readonly string[]) => (await ask(...stations)).body.avatars
 
   // Shows: sidecar 2.9, 3.6, 5.5, 5.6, 11.9, 11.10, 11.11, 11.15, 11.19, 13.3, 17.6, 17.7, C2.1.
-  it('register returns the stored avatar hash, so a client knows if it must upload', async () => {
+  it('/v1/register returns the stored avatar hash, so a client knows if it must upload', async () => {
     // A client learns from the answer that the server lacks its avatar, for example after a reset.
     expect((await register('N1CALL', { avatarHash: hash })).body.avatarHash).to.equal('')
     expect((await register('N1CALL', upload)).body.avatarHash).to.equal(hash)
@@ -32,7 +32,7 @@ describe('The avatar of a station', () => {
   })
 
   // Shows: sidecar 5.7, 11.9, C5.6.
-  it('keeps the stored avatar if a heartbeat sends only a hash, or an invalid avatar', async () => {
+  it('the stored avatar stays if a heartbeat sends only a hash, or an invalid avatar', async () => {
     await register('N1CALL', upload)
     expect((await register('N1CALL', { avatarHash: 'icon:cat' })).body.avatarHash).to.equal(hash)
     const { status, body } = await register('N1CALL', { ...upload, avatarHash: 'icon:dog' })
@@ -74,7 +74,7 @@ describe('The avatar of a station', () => {
   })
 
   // Shows: sidecar 5.1.
-  it('all answers are well-formed JSON whatever text a client sends as icon name', async () => {
+  it('all answers are well-formed JSON, whatever icon name a client sends', async () => {
     await append(api.store, message('hello', { from: 'N1CALL-7', to: 'N0CALL-7', seqId: '' }))
     const codeUnit = fc.oneof(fc.constantFrom(0xd800, 0xdbff, 0xdc00, 0xdfff, 0xd83d, 0xdeb2), fc.nat(0xffff))
     await fc.assert(

@@ -21,7 +21,7 @@ describe('The API calls', () => {
 
   describe('/v1/register', () => {
     // Shows: sidecar 2.1, 5.9, 5.10, 11.13, 11.14, 11.16, 22.2, C2.1.
-    it('registers a station and returns the server time, an empty hash and no avatars', async () => {
+    it('/v1/register returns the server time, an empty avatar hash and no avatars', async () => {
       const { status, body } = await register('N0CALL')
       expect(status).to.equal(200)
       expect(body).to.deep.equal({ serverTime: body.serverTime, avatarHash: '', avatars: {} })
@@ -43,7 +43,7 @@ describe('The API calls', () => {
     })
 
     // Shows: sidecar C1.20, C3.10.
-    it('refuses a new station with the error full when the registry is full', async () => {
+    it('refuses a new station with the error full if the registry is full', async () => {
       await restart({ maxStations: 1 })
       expect((await register('N0CALL')).status).to.equal(200)
       const { status, body } = await register('N1CALL')
@@ -61,7 +61,7 @@ describe('The API calls', () => {
   ] as const) {
     describe(path, () => {
       // Shows: sidecar 11.8, 12.1, 13.1, 18.1, 18.2, 18.5, 20.3, C3.3.
-      it('answers a wrong passcode alike for a registered and an unregistered station', async () => {
+      it('refuses a wrong passcode alike for registered and unregistered stations', async () => {
         await register('N0CALL')
         const answers = await Promise.all(
           ['N0CALL', 'N9CALL'].map((callsign) => {
@@ -76,7 +76,7 @@ describe('The API calls', () => {
       })
 
       // Shows: sidecar 8.2, 11.1, 11.2, 11.3, 11.4, 11.5, 11.8, 12.1, 13.1, 18.1, C3.2, C10.6.
-      it('an empty request is refused with a list of all missing members', async () => {
+      it('refuses an empty request with a list of all missing members', async () => {
         const { status, body } = await api.post(path, {})
         expect(status).to.equal(400)
         expect(body.error).to.equal('invalid_request')
@@ -89,7 +89,7 @@ describe('The API calls', () => {
       })
 
       // Shows: sidecar 10.3, 20.3, C3.1.
-      it('answers any JSON body with JSON, and never with an internal error', async () => {
+      it('the API answers any JSON body with JSON, and never with an internal error', async () => {
         await fc.assert(
           fc.asyncProperty(fc.jsonValue(), fc.jsonValue(), async (value, odd) => {
             for (const sent of [
@@ -168,7 +168,7 @@ describe('The API calls', () => {
     expect([...api.store.stations.keys()]).to.deep.equal(['SMSGTE-8'])
   })
 
-  it('a new station in a full registry replaces only a station that never synced', async () => {
+  it('in a full registry, a new station replaces only a station that never synced', async () => {
     await api.close()
     api = await startApi({ maxStations: 2 })
     await register('N1CALL')
@@ -184,7 +184,7 @@ describe('The API calls', () => {
     expect((await register('N4CALL')).body.error).to.equal('full')
   })
 
-  it('a negative cursor gets an advancing serverTime while no message is stored', async () => {
+  it('a sync with a negative cursor returns an advancing serverTime without messages', async () => {
     const { body } = await register('N0CALL')
     for (const since of [-1, Number.MIN_SAFE_INTEGER]) {
       const synced = await api.post('/v1/sync', { ...claim('N0CALL'), since })
@@ -194,7 +194,7 @@ describe('The API calls', () => {
   })
 
   // Shows: sidecar C3.9.
-  it('answers a store failure with the error internal, and logs the reason once', async () => {
+  it('the API answers a store failure with the error internal, and logs it once', async () => {
     const { store, clock } = api
     const remove = () => Promise.reject(new StoreError('disk_failing'))
     const failing = await startApi({ over: { store: { ...store, stations: { ...store.stations, remove } }, clock } })
@@ -211,7 +211,7 @@ describe('The API calls', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('answers 503 with Retry-After and logs nothing once the store is closed', async () => {
+  it('the API answers 503 with Retry-After and logs nothing after the store closed', async () => {
     await register('N0CALL')
     await api.store.close()
     const logged = api.logged.length

@@ -17,7 +17,7 @@ describe('The API with options of a phone', () => {
   const texts = ({ body }: ApiAnswer) => body.messages.map(({ text }) => text)
 
   // Shows: sidecar C4.31.
-  it('an answer is truncated if the ring dropped messages newer than its cursor', async () => {
+  it("an answer is marked truncated if messages after the phone's cursor were dropped", async () => {
     await register()
     await receive('first')
     const cursor = (await sync(0)).body.serverTime
@@ -31,7 +31,7 @@ describe('The API with options of a phone', () => {
   })
 
   // Shows: sidecar C17.1, C17.3.
-  it('a phone gets no messages of senders it blocked; other phones of its station do', async () => {
+  it("a phone gets no messages of senders that it blocked, but the station's others do", async () => {
     await register({ deviceId: 'one', blocked: ['n1call-*'] })
     await register({ pushToken: 'another' })
     await receive('spam', { from: 'N1CALL-9' })
@@ -67,7 +67,7 @@ describe('The API with options of a phone', () => {
   })
 
   // Shows: sidecar C17.4.
-  it('a phone that wants acks gets them in syncs and with its history', async () => {
+  it('a phone that wants acks gets them in syncs and with its message history', async () => {
     await register({ deviceId: 'one', wantAcks: true })
     await register({ pushToken: 'another' })
     const cursor = (await sync(0, 'one')).body.serverTime

@@ -26,7 +26,7 @@ describe('The API with several phones of a station', () => {
   const devices = () => api.store.stations.get('N0CALL-7')?.devices ?? []
 
   // Shows: sidecar C16.2.
-  it('each phone unregisters alone; the last one removes its station', async () => {
+  it('each phone of a station unregisters alone; the last phone removes the station', async () => {
     await register('one')
     expect(statusAndCode(await sync('two', 0))).to.deep.equal([404, 'not_registered'])
     expect(statusAndCode(await sync(undefined, 0))).to.deep.equal([404, 'not_registered'])
@@ -43,7 +43,7 @@ describe('The API with several phones of a station', () => {
   })
 
   // Shows: sidecar C16.14.
-  it('unregistering without a device id requires the push token of the device', async () => {
+  it('a phone that registered without device id needs its push token to unregister', async () => {
     await register(undefined)
     await receive('hello')
     for (const members of [
@@ -59,7 +59,7 @@ describe('The API with several phones of a station', () => {
     expect(statusAndCode(await unregister(undefined))).to.deep.equal([404, 'not_registered'])
   })
 
-  it('a phone unregisters with its Web Push subscription in a different JSON spelling', async () => {
+  it('a phone unregisters by its Web Push subscription in another JSON spelling', async () => {
     const { p256dh, auth } = { p256dh: Buffer.from(P256DH, 'base64url'), auth: Buffer.alloc(16, 7) }
     const text = (encoding: 'base64' | 'base64url', more = {}) =>
       JSON.stringify({
@@ -89,7 +89,7 @@ describe('The API with several phones of a station', () => {
   })
 
   // Shows: sidecar C16.15.
-  it('a stranger with the passcode cannot make a phone without an id miss a message', async () => {
+  it('a stranger with the passcode cannot make a phone without id miss a message', async () => {
     const { body } = await register(undefined)
     let cursor = body.serverTime
     const keep = ({ body: { serverTime } }: ApiAnswer) => {
@@ -109,14 +109,14 @@ describe('The API with several phones of a station', () => {
   })
 
   // Shows: sidecar C16.3.
-  it('a station has at most 8 devices, including the one without an id', async () => {
+  it('a station has at most 8 devices, including one without a device id', async () => {
     for (let index = 1; index < 8; index++) await register(`phone-${index}`)
     await register(undefined)
     expect(statusAndCode(await register('one-more'))).to.deep.equal([403, 'devices_full'])
     expect(devices()).to.have.length(8)
   })
 
-  it('logs and counts a joining device only at its first registration', async () => {
+  it('logs and counts a new device of a station only at its first registration', async () => {
     await register('one')
     await register('two', { platform: 'ios', pushToken: 'ab'.repeat(32) })
     await register('two', { platform: 'ios', pushToken: 'cd'.repeat(32) })
@@ -128,7 +128,7 @@ describe('The API with several phones of a station', () => {
   })
 
   // Shows: sidecar C16.5, C16.9.
-  it('treats deviceId null like a missing deviceId', async () => {
+  it('treats a deviceId of null like a missing deviceId', async () => {
     await register(undefined)
     expect((await api.post('/v1/sync', { ...claim('N0CALL'), deviceId: null, since: 0 })).status).to.equal(200)
     expect((await register(undefined, { deviceId: null })).status).to.equal(200)

@@ -73,7 +73,7 @@ describe('The OpenAPI document of the API', () => {
   })
 
   // Shows: sidecar C15.2.
-  it('openapi.json documents every error code of a call except method_not_allowed', () => {
+  it('openapi.json documents every error code of each call except method_not_allowed', () => {
     const text = JSON.stringify(openApiDocument().paths)
     const untold = Object.keys(API_ERRORS).filter((code) => !text.includes(`${code}: `))
     expect(untold).to.deep.equal(['method_not_allowed'])
@@ -90,7 +90,7 @@ describe('The OpenAPI document of the API', () => {
   })
 
   // Shows: sidecar C15.9.
-  it("the package's openapi.json equals the served one without its relative address", async () => {
+  it("the package's openapi.json equals the served one except for its relative address", async () => {
     const {
       servers: [, any],
       ...served

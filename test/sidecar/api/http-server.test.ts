@@ -27,7 +27,7 @@ describe('The HTTP server of the API', () => {
   })
 
   // Shows: sidecar O1.10.
-  it('reports the earliest expiry in the certificate chain, and the new one on reload', async () => {
+  it('reports when the first certificate of the chain expires, also after a reload', async () => {
     const [certFile, keyFile] = [folder.path('cert.pem'), folder.path('key.pem')]
     const certificate = (year: number) =>
       generate([{ name: 'commonName', value: 'localhost' }], { notAfterDate: new Date(Date.UTC(year, 0, 1)) })

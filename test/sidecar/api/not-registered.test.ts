@@ -3,7 +3,7 @@ import { claim, startApi } from '../../support/running-api.ts'
 
 describe('A request for an unregistered callsign', () => {
   // Shows: sidecar C3.4.
-  it('sync, avatars and unregister of an unregistered callsign return not_registered', async () => {
+  it('sync, avatars and unregister return not_registered for an unregistered callsign', async () => {
     const api = await startApi()
     try {
       for (const [path, members] of [

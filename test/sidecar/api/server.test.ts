@@ -29,7 +29,7 @@ describe('The API over HTTP', () => {
   afterEach(() => api.close())
 
   // Shows: sidecar 22.1, C1.24, C3.5.
-  it('answers not_found for unknown paths', async () => {
+  it('the API answers not_found for unknown paths', async () => {
     const strangers = ['/', '/sync', '/v2/sync', '/v1/register/', '/v1/SYNC', '/metrics', '/healthz', '//v1/sync']
     for (const path of [...strangers, '/v1/sync/../sync']) {
       const { status, body } = await api.post(path, {})
@@ -40,14 +40,14 @@ describe('The API over HTTP', () => {
   })
 
   // Shows: sidecar C10.7.
-  it('accepts an absolute URL in the request line, as proxies may send it', async () => {
+  it('the API accepts an absolute URL in the request line, as proxies may send it', async () => {
     const asking = (address: string) => api.raw(lastSync().replace('/v1/sync', address))
     expect(await asking('http://push.example.org/v1/sync?x=1')).to.match(/"not_registered"/)
     expect(await asking('http://push.example.org')).to.match(/"not_found"/)
   })
 
   // Shows: sidecar 10.1, C3.6, C10.6.
-  it('answers methods other than POST with method_not_allowed and Allow: POST', async () => {
+  it('the API answers method_not_allowed with Allow: POST to other methods', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
       const answer = await fetch(`${api.api.url}/v1/sync`, { method })
       expect(answer.status).to.equal(405)
@@ -60,21 +60,21 @@ describe('The API over HTTP', () => {
   const JSON_TYPES = ['', '; charset=utf-8', ' ; foo=bar'].map((more) => `application/json${more}`)
   // Shows: sidecar 2.19, 10.2.
   for (const type of [...JSON_TYPES, 'Application/JSON;charset="UTF-8"'])
-    it(`accepts a body of type ${type}`, async () => {
+    it(`accepts a request body of type ${type}`, async () => {
       expect((await api.post('/v1/sync', unknown, { 'Content-Type': type })).status).to.equal(404)
     })
 
   const OTHER_TYPES = ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', '']
   // Shows: sidecar 10.2, C3.8.
   for (const type of [...OTHER_TYPES, 'application/json; charset=utf-16'])
-    it(`refuses a body of type "${type}"`, async () => {
+    it(`refuses a request body of type "${type}"`, async () => {
       const { status, body } = await api.post('/v1/sync', unknown, { 'Content-Type': type })
       expect(status).to.equal(415)
       expect(body.error).to.equal('unsupported_media_type')
     })
 
   // Shows: sidecar C3.8.
-  it('refuses a compressed body', async () => {
+  it('refuses a compressed request body', async () => {
     expect((await api.post('/v1/sync', unknown, { 'Content-Encoding': 'gzip' })).status).to.equal(415)
   })
 
@@ -89,7 +89,7 @@ describe('The API over HTTP', () => {
   }
 
   // Shows: sidecar C3.7, C10.2.
-  it('accepts a body of 64 KiB and refuses a larger one, with or without a length', async () => {
+  it('accepts a body of 64 KiB and refuses larger ones, with or without Content-Length', async () => {
     const body = JSON.stringify({ ...claim('N0CALL'), since: 0, filler: '' })
     const bodyOf = (size: number) => body.replace('""', `"${'x'.repeat(size - body.length)}"`)
     for (const headers of [undefined, { 'Transfer-Encoding': 'chunked' }]) {
@@ -100,7 +100,7 @@ describe('The API over HTTP', () => {
     }
   })
 
-  it('a client that sends a 7 MB chunked body can read the 413 answer', async () => {
+  it('a client that sends a chunked body of 7 MB can read the answer 413', async () => {
     const large = Buffer.alloc(7_000_000, 0x20)
     const { status, body } = await api.post('/v1/sync', large, { 'Transfer-Encoding': 'chunked' })
     expect(status).to.equal(413)
@@ -116,7 +116,7 @@ describe('The API over HTTP', () => {
       .and.include('"too_large"')
   })
 
-  it('answers Expect: 100-continue before the body, or 413 if its length is too large', async () => {
+  it('answers 100-continue before the body, or 413 if Content-Length is too large', async () => {
     const asking = (size: number) =>
       requestText('', `Content-Length: ${size}`, 'Expect: 100-continue', 'Connection: close')
     const socket = connect(api.port, '127.0.0.1')
@@ -154,12 +154,12 @@ describe('The API over HTTP', () => {
   })
 
   // Shows: sidecar C10.4.
-  it('serves several requests on one connection', async () => {
+  it('the API serves several requests on one connection', async () => {
     const answer = await api.raw(syncText + syncText + requestText('{}', 'Content-Length: 2', 'Connection: close'))
     expect(answer.match(/HTTP\/1.1 \d+/g)).to.deep.equal(['HTTP/1.1 404', 'HTTP/1.1 404', 'HTTP/1.1 400'])
   })
 
-  it('keeps serving after a client disconnects in the middle of its body', async () => {
+  it('the API keeps serving after a client disconnects in the middle of its body', async () => {
     const socket = connect(api.port, '127.0.0.1')
     socket.write(requestText('{"half', 'Content-Length: 100'))
     await once(socket, 'connect')
@@ -168,7 +168,7 @@ describe('The API over HTTP', () => {
     expect(api.logged.filter(({ level }) => level === 'error')).to.deep.equal([])
   })
 
-  it('answers forbid caching and content type sniffing', async () => {
+  it('all answers of the API forbid caching and content type sniffing', async () => {
     const { headers } = await api.post('/v1/sync', unknown)
     expect(headers).to.include({
       'content-type': 'application/json',
@@ -213,7 +213,7 @@ describe('The API over HTTP', () => {
     })
   })
 
-  it('the API server closes although a client keeps a request open', async () => {
+  it('the API server closes even if a client keeps a request open', async () => {
     const socket = connect(api.port, '127.0.0.1')
     // Node.js 26 resets the connection instead of ending it.
     socket.on('error', () => {})
@@ -233,7 +233,7 @@ describe('The rate limit of the API', () => {
   afterEach(() => api.close())
 
   // Shows: sidecar 20.2, 21.9, C3.11, C11.8.
-  it('closes connections over the rate limit unanswered until the window ends', async () => {
+  it('the API closes connections over the rate limit unanswered until the window ends', async () => {
     await start({ rateLimit: { max: 2, windowMs: 60_000 } })
     expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
     expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
@@ -268,7 +268,7 @@ describe('The rate limit of the API', () => {
   const from = (client: string) => api.raw(lastSync(`X-Forwarded-For: ${client}`))
 
   // Shows: sidecar C1.23, C3.12, C3.13.
-  it('limits each client behind a trusted proxy separately', async () => {
+  it('behind a trusted proxy, the rate limit applies to each client separately', async () => {
     await start({ rateLimit: { max: 1 }, listen: { trustProxy: ['127.0.0.0/8'] } })
     expect(await from('198.51.100.1')).to.match(/ 404 /)
     const refused = 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n'
@@ -285,7 +285,7 @@ describe('The rate limit of the API', () => {
     expect(await from('198.51.100.2')).to.equal('')
   })
 
-  it('a trusted proxy gets 429 when one of its clients registers too many stations', async () => {
+  it('a trusted proxy gets 429 if one of its clients registers too many stations', async () => {
     await start({ rateLimit: { newStationsPerHour: 0 }, listen: { trustProxy: true } })
     const answer = await api.raw(lastRegister('N0CALL', 'X-Forwarded-For: 198.51.100.1'))
     expect(answer).to.match(/ 429 .*Connection: close/s)
@@ -326,7 +326,7 @@ describe('The rate limit of the API', () => {
   })
 
   // Shows: sidecar C13.19.
-  it('limits new stations per IPv6 /56 network', async () => {
+  it('limits new stations for each IPv6 /56 network', async () => {
     await start({ rateLimit: { newStationsPerHour: 2 }, listen: { trustProxy: true } })
     const registering = (callsign: string, client: string) =>
       api.raw(lastRegister(callsign, `X-Forwarded-For: ${client}`))
@@ -351,7 +351,7 @@ describe('The rate limit of the API', () => {
     })
 
   // Shows: sidecar 20.2, C1.19, C3.11, C11.8.
-  it('closes connections over the new-station limit; known stations can register', async () => {
+  it('closes connections over the new-station limit, but known stations can register', async () => {
     await start({ rateLimit: { newStationsPerHour: 1 } })
     const registering = (callsign: string) => api.raw(lastRegister(callsign))
     expect(await registering('N0CALL')).to.match(/ 200 /)
@@ -367,7 +367,7 @@ describe('The rate limit of the API', () => {
 
 describe('The API over TLS', () => {
   // Shows: sidecar 2.18, C1.22, C10.1.
-  it('keeps its TLS certificate if the renewed one is invalid, and logs the failure', async () => {
+  it('the API keeps its TLS certificate if the renewed one is invalid, and logs it', async () => {
     const [files, second] = [await makeServerFiles('sidecar-tls'), await makeServerFiles('sidecar-tls')]
     const { api, logged, close } = await startApi({ listen: { certFile: files.certFile, keyFile: files.keyFile } })
     try {

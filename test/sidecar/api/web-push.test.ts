@@ -45,7 +45,7 @@ describe('Web Push in the API', () => {
   })
 
   // Shows: sidecar C14.1.
-  it('stores a Web Push subscription without the members that pushing does not need', async () => {
+  it('stores a Web Push subscription without members that are not needed to push', async () => {
     await start()
     expect((await register(JSON.stringify({ ...SUBSCRIPTION, expirationTime: null }, null, 2))).status).to.equal(200)
     const { platform, pushToken = '' } = api.store.stations.get('N0CALL-7')?.devices[0] ?? {}
@@ -55,7 +55,7 @@ describe('Web Push in the API', () => {
   })
 
   // Shows: sidecar C14.1.
-  it('refuses an invalid Web Push subscription, naming all its faults at once', async () => {
+  it('refuses an invalid Web Push subscription, and names all its faults at once', async () => {
     await start()
     expect(await refused('a-token')).to.deep.equal(['pushToken'])
     expect(await refused(SUBSCRIPTION)).to.deep.equal(['pushToken'])

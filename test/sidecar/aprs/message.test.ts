@@ -97,7 +97,7 @@ describe('The text of a message', () => {
   })
 
   // Shows: sidecar C4.6.
-  it('returns any message text to the byte as its sender composed it', () => {
+  it('any message text is returned byte for byte as its sender composed it', () => {
     const texts = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes))
     const number = fc.stringMatching(/^[AZaz09]{1,5}(?:\}[AZaz09]{0,5})?$/)
     fc.assert(
@@ -116,7 +116,7 @@ describe('The text of a message', () => {
     expect(textOf(Buffer.from('\ufeffhi'))).to.deep.equal({ text: '\ufeffhi' })
   })
 
-  it('decodes a text that is not UTF-8 as Latin-1, and keeps its bytes', () => {
+  it('decodes a message text that is not UTF-8 as Latin-1, and keeps its bytes', () => {
     const bytes = Buffer.concat([Buffer.from('ü '), Buffer.from([0xfc, 0x80])])
     expect(textOf(bytes)).to.deep.equal({ text: 'Ã¼ ü\u0080', textBytes: bytes.toString('base64') })
   })
@@ -167,7 +167,7 @@ describe('An ack or a rejection', () => {
     })
   }
 
-  it('"acked{12" and "reject{12" are messages, not acks', () => {
+  it('"acked{12" and "reject{12" are messages, not acks or rejections', () => {
     expect(read('acked{12')).to.deep.equal({ text: 'acked', seqId: '12' })
     expect(read('reject{12')).to.deep.equal({ text: 'reject', seqId: '12' })
   })
@@ -177,7 +177,7 @@ describe('A telemetry definition', () => {
   for (const field of ['PARM.Battery,Btemp', 'UNIT.Volts', 'EQNS.0,5.2,0', 'BITS.10110000,Title', 'PARM.A{12']) {
     for (const source of ['N0CALL-7', 'N1CALL']) {
       // Shows: sidecar C4.11.
-      it(`${field} from ${source} to N0CALL-7 is not for the operator`, () => {
+      it(`${field} from ${source} to N0CALL-7 is no message for the operator`, () => {
         expect(parse(`:N0CALL-7 :${field}`, source)).to.deep.equal({
           kind: 'not_for_operator',
           to: 'N0CALL-7',
@@ -197,7 +197,7 @@ describe('A telemetry definition', () => {
 
 describe('An empty text', () => {
   for (const field of ['', '   ', '\0', ' \r\x1c']) {
-    it(`${JSON.stringify(field)} without a sequence id is not for the operator`, () => {
+    it(`${JSON.stringify(field)} without a sequence id is no message for the operator`, () => {
       expect(parse(`:N0CALL-7 :${field}`)).to.deep.equal({ kind: 'not_for_operator', to: 'N0CALL-7', why: 'empty' })
     })
   }
@@ -211,7 +211,7 @@ describe('An empty text', () => {
 describe('A directed query', () => {
   for (const query of ['?APRSD', '?APRSH', '?APRSM', '?APRSO', '?APRSP', '?APRSS', '?APRST', '?PING?']) {
     // Shows: sidecar F1.20.
-    it(`${query} is not for the operator, even with a sequence id or trailing blanks`, () => {
+    it(`${query} is no message for the operator, even with a sequence id or blanks`, () => {
       for (const field of [query, `${query}   `, `${query}{12`]) {
         expect(parse(`:B        :${field}`)).to.deep.equal({ kind: 'not_for_operator', to: 'B', why: 'query' })
       }
@@ -220,7 +220,7 @@ describe('A directed query', () => {
 
   for (const query of ['?APRSH N0CALL   ', '?APRSHN0CALL', '?APRSHN1CALL-9 ', '?APRSHN0CALL{1']) {
     // Shows: sidecar F1.20.
-    it(`parses ${JSON.stringify(query)} as a query for a station that was heard`, () => {
+    it(`parses ${JSON.stringify(query)} as a query about a heard station`, () => {
       expect(read(query)).to.equal('not_for_operator')
     })
   }
@@ -234,19 +234,19 @@ describe('A directed query', () => {
 
 describe('The ack of a message', () => {
   // Shows: sidecar F1.19.
-  it('an ack goes from addressee to sender with the sequence id as received', () => {
+  it('an ack goes from the addressee to the sender, with the sequence id as received', () => {
     expect(ackLine({ from: 'A', to: 'B', seqId: '12' })).to.equal('B>APRS,TCPIP*::A        :ack12')
     expect(ackLine({ from: 'ABCDEF-12', to: 'N0CALL-7', seqId: 'AB}CD' })).to.equal(
       'N0CALL-7>APRS,TCPIP*::ABCDEF-12:ackAB}CD',
     )
   })
 
-  it('an ack goes to W2AW-0, as received, because servers distinguish it from W2AW', () => {
+  it('an ack to W2AW-0 keeps the SSID, because servers distinguish it from W2AW', () => {
     expect(ackLine({ from: 'W2AW-0', to: 'B', seqId: '1' })).to.equal('B>APRS,TCPIP*::W2AW-0   :ack1')
   })
 
   // Shows: sidecar C4.26, F1.19.
-  it("an ack is one line with the message's sequence id, for any numbered message", () => {
+  it("the ack of any numbered message is one line with the message's sequence id", () => {
     const tails = fc.oneof(
       fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 8 }),
       fc.string({ unit: fc.constantFrom('1', 'A', '}', '{', ' ', 'é', '\0', '\x1c', '\x7f'), maxLength: 12 }),

@@ -16,7 +16,7 @@ describe('A packet line', () => {
     expect(parse('A>APRS:')).to.include({ source: 'A', body: '' })
   })
 
-  it('the source of a packet is in upper case, without SSID 0', () => {
+  it('the source of a packet is in upper case, and SSID 0 is removed', () => {
     expect(parse('z0call-0>APRS:>status')?.source).to.equal('Z0CALL')
   })
 
@@ -54,14 +54,14 @@ describe('A third-party frame', () => {
     })
   })
 
-  it('parses a third-party frame within another one', () => {
+  it('parses a third-party frame inside a third-party frame', () => {
     expect(parse('G1>APRS:}G2>APRS,TCPIP,G1*:}A>APRS,G2*::B        :hi')).to.include({
       source: 'A',
       body: ':B        :hi',
     })
   })
 
-  it('a third-party frame without a packet inside is not a packet', () => {
+  it('a third-party frame without a packet inside it is not a packet', () => {
     expect(parse('G1>APRS:}')).to.equal(undefined)
     expect(parse('G1>APRS:}:B        :hi')).to.equal(undefined)
   })

@@ -19,7 +19,7 @@ describe('The passcode of a callsign', () => {
   })
 
   // Shows: sidecar 8.3.
-  it('no other number passes as the passcode of a callsign', () => {
+  it('refuses any number but the passcode of the callsign', () => {
     expect(passcodeMatches('N0CALL-7', 13023)).to.equal(true)
     expect(passcodeMatches('N0CALL-7', 13022)).to.equal(false)
     expect(passcodeMatches('N0CALL-7', -1)).to.equal(false)

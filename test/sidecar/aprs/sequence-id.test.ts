@@ -11,7 +11,7 @@ describe('A sequence id', () => {
   )
 
   // Shows: sidecar C4.24.
-  it('a sequence id has 1 to 5 letters or digits, a reply-ack also } and 0 to 5 more', () => {
+  it('a sequence id has 1 to 5 letters or digits; a reply-ack also } and 0 to 5 more', () => {
     fc.assert(
       fc.property(tails, (tail) => {
         const text = `text{${tail}`
@@ -23,7 +23,7 @@ describe('A sequence id', () => {
     )
   })
 
-  it('finds no sequence id before the start of the text field', () => {
+  it('does not look for a sequence id before the start of the text field', () => {
     expect(braceOfSequenceId(':B{1:x', 5, 6)).to.equal(-1)
     expect(braceOfSequenceId('{1', 1, 2)).to.equal(-1)
   })

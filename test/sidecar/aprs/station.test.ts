@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { baseCallsign, parseStationKey, stationKey } from '../../../sidecar/aprs/station.ts'
 
-describe('A station key', () => {
+describe('The key of a station', () => {
   // Shows: sidecar 3.1, 3.2, C5.1, C5.2, C5.4.
-  it('a station key is callsign, dash and SSID in upper case', () => {
+  it("a station's key is callsign, dash and SSID in upper case", () => {
     expect(stationKey('n0call', 7)).to.deep.equal({ kind: 'key', key: 'N0CALL-7' })
     expect(stationKey('N0CALL', '7')).to.deep.equal({ kind: 'key', key: 'N0CALL-7' })
     expect(stationKey('N0CALL', 99)).to.deep.equal({ kind: 'key', key: 'N0CALL-99' })
@@ -14,32 +14,32 @@ describe('A station key', () => {
 
   for (const none of [0, '', '0', null]) {
     // Shows: sidecar 11.2, C5.3.
-    it(`a station key is the callsign alone for the SSID ${JSON.stringify(none)}`, () => {
+    it(`a station's key is the callsign alone for the SSID ${JSON.stringify(none)}`, () => {
       expect(stationKey('N0CALL', none)).to.deep.equal({ kind: 'key', key: 'N0CALL' })
     })
   }
 
   for (const ssid of [-1, 100, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '123', '-1', 'Ä', ' ', '1 ', '*', '7\n']) {
-    it(`a station key refuses the SSID ${JSON.stringify(ssid)} (${ssid})`, () => {
+    it(`a station's key is refused for the SSID ${JSON.stringify(ssid)} (${ssid})`, () => {
       expect(stationKey('N0C', ssid)).to.deep.include({ ...stationKey('N0C', 'none'), member: 'ssid' })
     })
   }
 
   for (const callsign of ['', 'N0CALL-7', 'N0 CALL', 'N0/CALL', 'N0*', 'ÄÖÜ', 'N0CALL\n', 'ABCDEFGHIJ']) {
-    it(`a station key refuses the callsign ${JSON.stringify(callsign)}`, () => {
+    it(`a station's key is refused for the callsign ${JSON.stringify(callsign)}`, () => {
       expect(stationKey(callsign, 0)).to.include({ kind: 'invalid', member: 'callsign' })
     })
   }
 
   // Shows: sidecar C5.4.
-  it('a station key has at most 9 characters', () => {
+  it("a station's key has at most 9 characters", () => {
     expect(stationKey('ABCDEFGHI', 0)).to.deep.equal({ kind: 'key', key: 'ABCDEFGHI' })
     expect(stationKey('ABCDEF', 12)).to.deep.equal({ kind: 'key', key: 'ABCDEF-12' })
     expect(stationKey('ABCDEFG', 12)).to.include({ kind: 'invalid', member: 'ssid' })
     expect(stationKey('ABCDEFGHI', 1)).to.include({ kind: 'invalid', member: 'ssid' })
   })
 
-  it('a station key parses to itself in any letter case', () => {
+  it("any station's key parses to itself, in any letter case", () => {
     const letters = [...'ABCXYZabcxyz0189']
     const callsigns = fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 9 })
     const ssids = fc.oneof(

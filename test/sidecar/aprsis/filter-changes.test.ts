@@ -14,7 +14,7 @@ describe('The filter changes of the link', () => {
   const calls = () => setup.server.clients().map(({ call }) => call)
 
   // Shows: sidecar C1.11, C7.7.
-  it('sends one filter for all changes within the debounce time after the first', async () => {
+  it('sends one filter for all changes within the debounce time of the first change', async () => {
     await setup.start([])
     const sent = setup.metrics.value('filters_sent')
     for (const [index, key] of ['AA1AA-1', 'BB1BB-1', 'CC1CC-1', 'DD1DD-1'].entries()) {
@@ -39,7 +39,7 @@ describe('The filter changes of the link', () => {
   })
 
   // Shows: sidecar F1.1.
-  it('changes a filter line of 510 bytes in place, but logs in again for 511', async () => {
+  it('changes a filter line of 510 bytes in place, but logs in again for 511 bytes', async () => {
     // With 55 stations of eight characters the line has 504 bytes.
     for (const [last, bytes, logins] of [
       ['A1A-1', 510, 1],
@@ -58,7 +58,7 @@ describe('The filter changes of the link', () => {
   })
 
   // Shows: sidecar C7.8, C7.9.
-  it('the link is not ready until its filter is confirmed, and resends it after 10 s', async () => {
+  it('is not ready until the server confirms the filter, and resends it after 10 s', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     const filterChange = once(setup.server.events, 'filter')
@@ -84,7 +84,7 @@ describe('The filter changes of the link', () => {
     })
   }
 
-  it('the link is not ready while the server refuses its filter', async () => {
+  it('is not ready while the server refuses the filter', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     const filterChange = once(setup.server.events, 'filter')
@@ -98,7 +98,7 @@ describe('The filter changes of the link', () => {
   for (const habit of ['silent', 'fixed_at_login'] as const) {
     describe(`A server that answers no #filter (${habit})`, () => {
       // Shows: sidecar C7.9.
-      it('the link is ready after two unanswered filters, and logs in again without a gap', async () => {
+      it('is ready after two unanswered filters, and logs in again without a gap', async () => {
         await setup.start(['AA1AA-1'])
         setup.server.filterHabit = habit
         await setup.change(['AA1AA-1', 'BB1BB-1'])
@@ -113,7 +113,7 @@ describe('The filter changes of the link', () => {
         await setup.reaches(['AA1AA-1', 'BB1BB-1'])
       })
 
-      it('warns once of unanswered filters, and logs in at most once a minute', async () => {
+      it('warns once of unanswered filters, and logs in again at most once a minute', async () => {
         await setup.start(['AA1AA-1'])
         setup.server.filterHabit = habit
         await setup.change(['BB1BB-1'])
@@ -140,7 +140,7 @@ describe('The filter changes of the link', () => {
     })
   }
 
-  it('the link trusts filter confirmations again once a server sends a late one', async () => {
+  it('trusts filter confirmations again once the server sends a late one', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     await setup.change(['BB1BB-1'])

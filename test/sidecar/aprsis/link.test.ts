@@ -16,7 +16,7 @@ describe('The link to APRS-IS', () => {
 
   describe('The login of the link', () => {
     // Shows: sidecar 2.2.
-    it('logs in with the configured callsign and the filter in the login line', async () => {
+    it('logs in with the configured callsign, and with the filter in the login line', async () => {
       await setup.start(['AA1AA-1', 'OE1ABC-7'])
       expect(setup.server.clients()[0]).to.include({ call: CALL, verified: true, filter: 'g/AA1AA-1/OE1ABC-7' })
       expect(status()).to.include({ connected: true, verified: true, ready: true, leftOut: 0 })
@@ -27,7 +27,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar F1.16.
-    it('delivers packet lines in order, byte for byte, without server comments', async () => {
+    it('delivers packet lines in order and byte for byte, but no server comments', async () => {
       await setup.start(['BB1BB'])
       const bytes = [0xc3, 0xa4, 0xff, 0x80]
       setup.server.inject(Buffer.from([...Buffer.from('AA1AA>APRS,TCPIP*,qAC,X::BB1BB    :'), ...bytes]))
@@ -50,7 +50,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C1.7.
-    it('receives with passcode -1, and logs once that it cannot send', async () => {
+    it('receives with passcode -1, and logs once that the link cannot send', async () => {
       await setup.start(['AA1AA'], { passcode: -1 })
       await setup.reaches(['AA1AA'])
       expect(status()).to.include({ connected: true, verified: false })
@@ -61,7 +61,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.14.
-    it('logs an error if the server rejects the passcode, and keeps receiving', async () => {
+    it('logs an error if APRS-IS rejects the passcode, and keeps receiving', async () => {
       setup.server.answerUnverified = true
       await setup.start(['AA1AA'])
       await setup.reaches(['AA1AA'])
@@ -80,7 +80,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.13.
-    it('retries while the server refuses the login, and logs the reason', async () => {
+    it('retries while APRS-IS refuses the login, and logs the reason', async () => {
       setup.server.refuseLogins = true
       setup.connect()
       await setup.until(() => states()[0] === 'waiting')
@@ -136,7 +136,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.11.
-    it('waits longer after each failed login, and briefly again after a successful one', async () => {
+    it('waits longer after each failed login, and briefly again after a successful login', async () => {
       await setup.start([], {}, { random: () => 0.999999 })
       setup.server.refuseLogins = true
       setup.server.dropAll()
@@ -161,7 +161,7 @@ describe('The link to APRS-IS', () => {
       ],
       ['longer to reconnect after each login that is not verified', true, [0, 0, 0, 0], [2000, 4000, 8000, 16_000]],
     ] as const)
-      it(`waits ${when}`, async () => {
+      it(`the link to APRS-IS waits ${when}`, async () => {
         setup.server.answerUnverified = unverified
         setup.connect({}, { random: () => 0.999999 })
         const waits: unknown[] = []
@@ -193,7 +193,7 @@ describe('The link to APRS-IS', () => {
       })
     }
 
-    it('warns at drops 1, 2, 4, 8 and 16 in a row, and again after a login of 60 s', async () => {
+    it('warns at dropped login 1, 2, 4, 8 and 16 in a row, again after a login of 60 s', async () => {
       setup.connect()
       const notified = () => downs().filter(({ level }) => level === 'warn')
       for (let drops = 1; drops <= 20; drops++) {
@@ -210,7 +210,7 @@ describe('The link to APRS-IS', () => {
       expect(notified().at(-1)?.drops).to.equal(1)
     })
 
-    it('warns of the likely cause when another program takes its login a third time', async () => {
+    it('warns of the likely cause if another program takes the login a third time', async () => {
       await setup.start(['AA1AA'])
       const flaps = () => setup.events('upstream-flaps')
       const drops = () => setup.link.status().connections[0]?.recentDrops
@@ -232,7 +232,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.15.
-    it('warns of an outage once, however long it lasts', async () => {
+    it('warns of an outage of APRS-IS once, however long it lasts', async () => {
       const { port } = setup.server
       await setup.start([])
       await setup.server.close()
@@ -261,7 +261,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.12, F1.16.
-    it('drops a server that is silent for more than 60 s', async () => {
+    it('drops an APRS-IS server that is silent for more than 60 s', async () => {
       await setup.start([])
       await setup.clock.advance(120_000)
       expect(states()).to.deep.equal(['up'])
@@ -276,7 +276,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar F1.16.
-    it('drops a server that sends bytes but no complete line for a minute', async () => {
+    it('drops an APRS-IS server that sends bytes but no complete line for a minute', async () => {
       await setup.server.close()
       await setup.startServer({ chatterMs: 10 * 60_000 })
       await setup.start([])
@@ -290,7 +290,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar F1.4.
-    it('drops lines over 4 KiB and delivers the next ones', async () => {
+    it('drops received lines over 4 KiB and delivers the lines after them', async () => {
       await setup.start(['AA1AA'])
       setup.server.say('x'.repeat(5000))
       await setup.reaches(['AA1AA'])
@@ -335,7 +335,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar F1.11.
-    it('sends a line of a station over the connection that carries the station', async () => {
+    it("sends a station's line over the connection whose filter has the station", async () => {
       await setup.start(stationKeys(900))
       const carriedBy = (key: string) =>
         setup.server.clients().find(({ filter }) => filter.split('/').includes(key))?.call
@@ -382,7 +382,7 @@ describe('The link to APRS-IS', () => {
       expect(status().paused).to.equal(false)
     })
 
-    it('keeps delivering after the receiver rejected lines, and logs the failure', async () => {
+    it('keeps delivering lines after the receiver threw an error, and logs the failure', async () => {
       const receive = async (lines: readonly string[]) => {
         setup.take(lines)
         if (setup.lines.length === 1) throw new Error('disk full')
@@ -395,7 +395,7 @@ describe('The link to APRS-IS', () => {
   })
 
   describe('The closing of the link', () => {
-    it('close ends every connection, cancels all timers, and is idempotent', async () => {
+    it('closing the link ends every connection, cancels all timers, and is idempotent', async () => {
       await setup.start(stationKeys(900))
       // An addition to the small connection: an overlap and a tidying are planned, and then another change.
       await setup.change(stationKeys(920, 1))
@@ -413,7 +413,7 @@ describe('The link to APRS-IS', () => {
       expect(states()).to.deep.equal(states().map(() => 'closed'))
     })
 
-    it('close waits until the receiver has processed all delivered lines', async () => {
+    it('closing the link waits until the receiver has processed all delivered lines', async () => {
       let settle = () => {}
       const receive = (lines: readonly string[]) => {
         setup.take(lines)
@@ -434,7 +434,7 @@ describe('The link to APRS-IS', () => {
       expect(order).to.deep.equal(['settled', 'closed'])
     })
 
-    it('delivers no line after close', async () => {
+    it('the link delivers no line after it closed', async () => {
       await setup.start(['AA1AA'])
       setup.network.hold()
       setup.send(['AA1AA'])

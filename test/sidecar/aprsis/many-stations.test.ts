@@ -31,7 +31,7 @@ describe('The link to APRS-IS with many stations', () => {
   }
 
   // Shows: sidecar C7.3, C7.10.
-  it('opens a new connection before closing the old one, and loses no message', async () => {
+  it('opens a new connection before it closes the old one, and loses no message', async () => {
     await setup.start(stationKeys(55))
     const texts: string[] = []
     const flow = () => texts.push(...setup.send(stationKeys(55)))
@@ -57,7 +57,7 @@ describe('The link to APRS-IS with many stations', () => {
     expect(setup.metrics.value('upstream_disconnects')).to.equal(0)
   })
 
-  it('counts a closing connection towards maxConnections', async () => {
+  it('a closing connection counts towards maxConnections', async () => {
     await setup.start(stationKeys(60), { maxConnections: 2 })
     await setup.change(stationKeys(61))
     await setup.ready()
@@ -74,7 +74,7 @@ describe('The link to APRS-IS with many stations', () => {
   })
 
   // Shows: sidecar 2.13, C7.5.
-  it('sends under 500 bytes to add a station to 5,000', async () => {
+  it('adding a station to 5,000 sends less than 500 bytes to APRS-IS', async () => {
     await setup.start(stationKeys(5000))
     const { bytesIn } = setup.server.traffic
     await setup.change(stationKeys(5001))
@@ -114,7 +114,7 @@ describe('The link to APRS-IS with many stations', () => {
   })
 
   // Shows: sidecar F1.6.
-  it("a new connection takes over the old one's callsign if maxConnections is 1", async () => {
+  it("a new connection takes the old one's callsign if maxConnections is 1", async () => {
     await setup.start(stationKeys(60), { maxConnections: 1 })
     const texts = setup.send(stationKeys(60))
     await setup.change(stationKeys(61))
@@ -140,7 +140,7 @@ describe('The link to APRS-IS with many stations', () => {
   })
 
   // Shows: sidecar C13.4.
-  it('reports that no login callsign is free, and connects once one is', async () => {
+  it('reports if no login callsign is free, and connects once one is free', async () => {
     const takenName = Array.from({ length: 84 }, (_, index) => `N0CALL-${index + 16}`)
     setup.stations = new Set([...stationKeys(900), ...takenName])
     setup.connect()

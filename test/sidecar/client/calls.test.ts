@@ -11,7 +11,7 @@ describe('The API calls of the client', () => {
   })
   afterEach(() => api.close())
 
-  it('each client call works with a base URL with or without a final slash', async () => {
+  it('each client call works if the base URL has a final slash, and if it has none', async () => {
     for (const baseUrl of [api.api.url, `${api.api.url}/`]) {
       const calls = createCalls({ baseUrl })
       const register = { ...registration('N0CALL'), platform: 'android' as const }
@@ -47,7 +47,7 @@ describe('The API calls of the client', () => {
 describe('A push as the app receives it', () => {
   const newest = { from: 'N1CALL', to: 'N0CALL-7', seqId: '1', text: Buffer.from('Hello'), stamp: 1 }
 
-  it("reads the sidecar's members of a push and ignores those of the platform", () => {
+  it("reads the sidecar's members of a push, and ignores members of the platform", () => {
     const { data } = buildNotification('N0CALL-7', { count: 1, newest }, 'none')
     expect(readPush({ ...data, aps: {} })).to.include({ fromCall: 'N1CALL', count: '1' })
   })

@@ -55,7 +55,7 @@ describe('The cursor of the client', () => {
   })
 
   // Shows: sidecar C16.10.
-  it('saves a new device id before returning it, and reuses it', async () => {
+  it('the client saves a new device id before returning it, and reuses it', async () => {
     const cursor = cursorOf({ cursor: 1 })
     const deviceId = await cursor.deviceId()
     expect(saves).to.deep.equal([[{ cursor: 1, deviceId }, [], COMPLETE]])
@@ -63,7 +63,7 @@ describe('The cursor of the client', () => {
     expect(saves.length).to.equal(1)
   })
 
-  it('saves the avatar hash that the server confirmed, if the hash has changed', async () => {
+  it('the client saves the avatar hash that the server confirmed, if it has changed', async () => {
     const cursor = cursorOf({ cursor: 1 })
     for (const hash of [undefined, 'a', 'a', 'b', undefined]) await cursor.confirm(hash)
     expect(saves).to.deep.equal([

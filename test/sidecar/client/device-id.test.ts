@@ -6,7 +6,7 @@ describe('The device id', () => {
   afterEach(() => Object.defineProperty(globalThis, 'crypto', webCrypto))
 
   // Shows: sidecar C16.10.
-  it('a device id differs each time for any source of randomness', () => {
+  it('a new device id differs each time, for any source of randomness', () => {
     const [first, second] = [createDeviceId(() => 0), createDeviceId(() => 0)]
     expect(first).to.match(/^[0-9a-f]{32}$/)
     expect(second).to.not.equal(first)

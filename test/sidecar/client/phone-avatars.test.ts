@@ -12,7 +12,7 @@ describe('The avatars of the phone client', () => {
   const { launch, launched, receive, texts, asked: request, push, codeOf } = setup
 
   // Shows: sidecar 17.6.
-  it('the client registers again, with its avatar, if the server lost the station', async () => {
+  it('the client registers again with its avatar if the server lost the station', async () => {
     const client = await launched({ avatar: { icon: 'dog', image } })
     await setup.api.store.stations.remove('N0CALL-7')
     await client.sync()
@@ -24,7 +24,7 @@ describe('The avatars of the phone client', () => {
     const held = () => setup.api.store.stations.get('N0CALL-7')?.avatar
 
     // Shows: sidecar 17.6.
-    it("always sends the avatar hash, but the avatar only if the server's differs", async () => {
+    it('the client always sends its avatar hash, and the avatar only if the hash differs', async () => {
       const avatar = { icon: 'dog', image }
       const client = await launched({ avatar })
       expect(held()).to.include({ hash: avatarHash('dog', image) })
@@ -36,7 +36,7 @@ describe('The avatars of the phone client', () => {
       expect(registers.every(({ body }) => body.avatarHash === avatarHash('dog', image))).to.equal(true)
     })
 
-    it('uploads a changed avatar, and clears a removed one', async () => {
+    it('the client uploads a changed avatar, and clears a removed one', async () => {
       const client = await launched({ avatar: { icon: 'dog', image: '' } })
       await client.setAvatar({ icon: 'cat', image: '' })
       expect(held()).to.include({ hash: 'icon:cat' })
@@ -45,14 +45,14 @@ describe('The avatars of the phone client', () => {
       expect(request()).to.deep.equal(['register', 'register', 'register', 'register'])
     })
 
-    it("asks for the server's avatar hash before it uploads its own avatar", async () => {
+    it("the client gets the server's avatar hash before it uploads its own avatar", async () => {
       await setup.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       const client = await launch()
       await client.setAvatar({ icon: 'dog', image: '' })
       expect(uploads()).to.equal(0)
     })
 
-    it('a client that never had an avatar does not upload, whatever the server holds', async () => {
+    it('a client that never had an avatar uploads none, whatever avatar the server has', async () => {
       await setup.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       const client = await launched()
       await client.setPushToken('another')
@@ -60,7 +60,7 @@ describe('The avatars of the phone client', () => {
       expect(held()).to.include({ hash: 'icon:dog' })
     })
 
-    it('can set an avatar after the server refused an invalid push token', async () => {
+    it('the client can upload an avatar after the server refused an invalid push token', async () => {
       const client = await launched({ platform: 'ios', pushToken: 'ab'.repeat(32) })
       expect(await codeOf(client.setPushToken('no hex'))).to.equal('invalid_request')
       expect(await codeOf(client.setAvatar({ icon: 'cat', image: '' }))).to.equal('invalid_request')
@@ -68,7 +68,7 @@ describe('The avatars of the phone client', () => {
       expect(held()).to.include({ hash: 'icon:cat' })
     })
 
-    it('reports a refused avatar, stays registered, and does not send it again', async () => {
+    it('the client reports a refused avatar, stays registered and does not resend it', async () => {
       const client = await launched()
       expect(await codeOf(client.setAvatar({ icon: '', image: 'no image' }))).to.equal('invalid_request')
       await client.setPushToken('another')
@@ -81,7 +81,7 @@ describe('The avatars of the phone client', () => {
     beforeEach(() => setup.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' })))
 
     // Shows: sidecar 17.7.
-    it('fetches only avatars with another hash than the cached copy', async () => {
+    it("the client fetches only avatars whose hash differs from the cached copy's", async () => {
       const client = await launched()
       await receive('one')
       await client.sync()
@@ -96,7 +96,7 @@ describe('The avatars of the phone client', () => {
     })
 
     // Shows: sidecar 17.7.
-    it('caches an avatar from a push without a request, and drops a cleared one', async () => {
+    it('the client caches avatars from pushes without a request, and drops cleared ones', async () => {
       const client = await launched()
       await receive('one')
       await client.pushReceived(push({ fromAvatarIcon: 'dog', fromAvatarHash: 'icon:dog' }))
@@ -106,13 +106,13 @@ describe('The avatars of the phone client', () => {
       expect(request()).to.not.include('avatars')
     })
 
-    it('does not cache an avatar from a push that lacks the image', async () => {
+    it('the client does not cache an avatar from a push that lacks the image', async () => {
       const client = await launched()
       await client.pushReceived(push({ fromAvatarHash: 'f'.repeat(64), fromAvatarIcon: 'dog' }))
       expect(setup.app.avatars.get('N1CALL-7')).to.equal(undefined)
     })
 
-    it('shows messages if their avatars cannot be fetched, and fetches them next time', async () => {
+    it('the client shows messages without their avatars if fetching the avatars fails', async () => {
       const client = await launched()
       await receive('one')
       setup.app.fates = ['arrives', 'request_lost']

@@ -23,7 +23,7 @@ describe('The phone client', () => {
 
   describe('The device id of the client', () => {
     // Shows: sidecar C16.10.
-    it('keeps its device id across launches, and sends it with all calls but avatars', async () => {
+    it('the client keeps its device id across launches, and sends it with most calls', async () => {
       await setup.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       await launched()
       const deviceId = setup.app.state?.deviceId
@@ -43,7 +43,7 @@ describe('The phone client', () => {
     })
 
     // Shows: sidecar 11.6, 11.7, 11.12, 17.2, 17.5, C2.2, C16.10.
-    it('adds a device id to older saved state, keeping cursor and push token', async () => {
+    it('the client adds a device id to older saved state, keeping cursor and push token', async () => {
       const { body } = await setup.api.post('/v1/register', registration('N0CALL', { pushToken: 'token' }))
       await receive('seen')
       const cursor = (await setup.api.post('/v1/sync', { ...claim('N0CALL'), since: body.serverTime })).body.serverTime
@@ -61,7 +61,7 @@ describe('The phone client', () => {
   })
 
   // Shows: sidecar 17.1, 17.3.
-  it('syncs on a push in the foreground; a tapped push names its conversation', async () => {
+  it('a push in the foreground starts a sync; a tapped push names its conversation', async () => {
     const client = await launched()
     await receive('one')
     await client.pushReceived(push())
@@ -85,7 +85,7 @@ describe('The phone client', () => {
     expect(requested()).to.deep.equal(['register', 'register', 'sync', 'register'])
   })
 
-  it('registers a new push token once, and an unchanged one not again', async () => {
+  it('the client registers a new push token once, and an unchanged one not again', async () => {
     const client = await launched()
     await client.setPushToken('another')
     await client.setPushToken('another')
@@ -94,7 +94,7 @@ describe('The phone client', () => {
   })
 
   // Shows: sidecar C17.3, C17.4.
-  it('with wantAcks, the app gets the acks that the station received', async () => {
+  it('the app gets the acks that its station received if wantAcks is on', async () => {
     const client = await launched({ wantAcks: true })
     await setup.api.store.receivedAcks.append([{ from: 'W1AW', to: 'N0CALL-7', seqId: '1', kind: 'ack' }])
     await client.sync()
@@ -103,7 +103,7 @@ describe('The phone client', () => {
   })
 
   // Shows: sidecar C17.3.
-  it('the client sends its blocked senders with every register call, and on a change', async () => {
+  it('the client sends its blocked senders with every register call, and on changes', async () => {
     const client = await launched({ anySsid: true, blocked: ['W1AW'] })
     await client.setBlocked(['W1AW', 'SPAM*'])
     await client.setBlocked([])
@@ -123,7 +123,7 @@ describe('The phone client', () => {
   })
 
   // Shows: sidecar 2.8, 6.3, 17.5, C4.17, C15.3.
-  it('shows each message once and in order despite any failed request, answer or save', async () => {
+  it('shows each message once and in order, whatever request, answer or save fails', async () => {
     const fate = fc.constantFrom<Fate>('arrives', 'arrives', 'request_lost', 'answer_lost')
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.constant({ kind: 'message' as const }) },

@@ -12,7 +12,7 @@ describe('The retries of the phone client', () => {
   const { launch, launched, asked: request, push, codeOf, settled } = setup
 
   describe('The client without an answer', () => {
-    it('reports a failed request at once, and retries with growing delays', async () => {
+    it('the client reports a failed request at once, and retries with growing delays', async () => {
       const client = await launch()
       setup.app.fates = ['request_lost', 'request_lost', 'request_lost']
       expect(await codeOf(client.start())).to.equal('unreachable')
@@ -28,7 +28,7 @@ describe('The retries of the phone client', () => {
     })
 
     // Shows: sidecar C15.4.
-    it('a client over the rate limit sends nothing until its delay has passed', async () => {
+    it('a client over the rate limit sends nothing until its retry delay has passed', async () => {
       await setup.restart({ rateLimit: { max: 1 } })
       const client = await launched()
       expect(await codeOf(client.sync())).to.equal('unreachable')
@@ -58,14 +58,14 @@ describe('The retries of the phone client', () => {
       await settled(client, client.sync())
     })
 
-    it('does not retry a request that the server refused for good', async () => {
+    it('the client does not retry a request that the server refused for good', async () => {
       const client = await launch({ passcode: 1 })
       expect(await codeOf(client.start())).to.equal('wrong_passcode')
       await setup.app.clock.advance(HOUR)
       expect(request()).to.deep.equal(['register'])
     })
 
-    it('retries after an invalid answer or a temporary error of the server', async () => {
+    it('the client retries after an invalid answer or a temporary error of the server', async () => {
       const answers = [
         { status: 200, json: async () => JSON.parse('<html>') },
         { status: 502, json: async () => ({}) },
@@ -90,20 +90,20 @@ describe('The retries of the phone client', () => {
           onAsked()
         })
 
-    it('the client gives up a call after 30 s', async () => {
+    it('the client aborts a call that takes 30 s', async () => {
       const client = await launch({ fetch: hanging() })
       const code = codeOf(client.start())
       await setup.app.clock.advance(30_000)
       expect(await code).to.equal('unreachable')
     })
 
-    it('close aborts a running call of the client', async () => {
+    it('closing the client aborts its running call', async () => {
       const client = await launch({ fetch: hanging(() => void client.close()) })
       expect(await codeOf(client.start())).to.equal('closed')
       expect(setup.app.clock.pending).to.equal(0)
     })
 
-    it("close waits until the client has finished writing to the app's stores", async () => {
+    it("closing the client waits until it has finished writing to the app's stores", async () => {
       const [held, both] = [deferred(), deferred()]
       const begun: string[] = []
       const ended: string[] = []
@@ -127,7 +127,7 @@ describe('The retries of the phone client', () => {
       expect(ended.at(-1)).to.equal('closed')
     })
 
-    it('the client sends nothing after close, and rejects waiting calls', async () => {
+    it('a closed client sends nothing, and rejects waiting calls', async () => {
       const client = await launch()
       setup.app.fates = ['request_lost']
       await codeOf(client.start())
@@ -144,7 +144,7 @@ describe('The retries of the phone client', () => {
     ['refused for good', true],
     ['answered but not saved', false],
   ] as const) {
-    it(`registers again 6 hours after a heartbeat that was ${caseName}`, async () => {
+    it(`the client registers 6 hours after a heartbeat that was ${caseName}`, async () => {
       let refuses = false
       const answered: number[] = []
       const answers = new EventEmitter()

@@ -9,7 +9,7 @@ const ADDRESS = `postgres://mesh:${SECRET}@db.example/mesh`
 const aprsis = { callsign: CALLSIGN }
 
 describe('The configuration of several instances', () => {
-  it('accepts a PostgreSQL address as it is, from file or environment', () => {
+  it('accepts a PostgreSQL address unchanged, from the file or the environment', () => {
     for (const address of [
       ADDRESS,
       'postgresql://db/mesh',
@@ -23,7 +23,7 @@ describe('The configuration of several instances', () => {
     expect(settingsRead({ database: 'postgres/x.sqlite' }).database).to.equal('/etc/sidecar/postgres/x.sqlite')
   })
 
-  it('reads instance and listeners from the environment', () => {
+  it("reads the instance's name and aprsis.listeners from the environment", () => {
     const env = {
       SIDECAR_INSTANCE: 'b',
       SIDECAR_APRSIS_LISTENERS: '3',
@@ -36,7 +36,7 @@ describe('The configuration of several instances', () => {
     expect(read({ instance: 'a' }, { env }).warnings).to.deep.equal([])
   })
 
-  it('refuses invalid or partly unsupported database addresses without quoting them', () => {
+  it('refuses invalid or unsupported database addresses without quoting them', () => {
     for (const address of [
       'postgres://',
       `mysql://mesh:${SECRET}@db.example/mesh`,
@@ -59,7 +59,7 @@ describe('The configuration of several instances', () => {
     expect(problemsOf({ database: `${ADDRESS}?sslmode=disable` })[0]?.reason).to.equal('has a parameter')
   })
 
-  it('accepts several hosts as libpq does, and shows them without user and password', () => {
+  it('accepts several hosts in a database address, and shows no user or password', () => {
     const several = `postgres://mesh:${SECRET}@db.example,[::1]:5433,other:5434/mesh`
     for (const database of [
       several,

@@ -14,7 +14,7 @@ describe('The VAPID keys', () => {
     expect(parseVapidKeys(JSON.stringify(keys))).to.deep.equal(keys)
   })
 
-  it('refuses VAPID keys that do not match each other or are truncated', () => {
+  it('refuses VAPID keys that are truncated or do not belong together', () => {
     const { publicKey, privateKey } = makeVapidKeys()
     const damaged = [
       { publicKey: makeVapidKeys().publicKey, privateKey },
@@ -30,7 +30,7 @@ describe('The VAPID keys', () => {
     expect(parseVapidKeys(JSON.stringify({ publicKey, privateKey }).slice(0, -1))).to.equal(undefined)
   })
 
-  it('stores VAPID keys beside the database unless a file is configured', () => {
+  it('stores VAPID keys beside the database unless a key file is configured', () => {
     expect(vapidKeyFile(null, '/var/lib/x.sqlite')).to.equal('/var/lib/x.sqlite.vapid.json')
     expect(vapidKeyFile('/etc/keys.json', ':memory:')).to.equal('/etc/keys.json')
     expect(vapidKeyFile(null, ':memory:')).to.equal(null)

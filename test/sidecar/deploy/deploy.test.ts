@@ -48,7 +48,7 @@ describe('The deploy files for operators', () => {
   const folder = temporaryFolder()
 
   // Shows: sidecar C12.10.
-  it('the sample configuration equals the one in the quick start', () => {
+  it('the sample configuration equals the configuration in the quick start', () => {
     const shown = /Write `sidecar\.json`.*?```json\n(.*?)```/s.exec(QUICK_START)?.[1] ?? ''
     expect(JSON.parse(shown)).to.deep.equal(SAMPLE)
   })
@@ -59,18 +59,18 @@ describe('The deploy files for operators', () => {
     )
 
     // Shows: sidecar C12.8.
-    it("the unit starts the package's command with the documented configuration", () => {
+    it("the systemd unit starts the package's command with the documented configuration", () => {
       expect(PACKAGE.bin).to.have.property(COMMAND)
       expect(settings.get('ExecStart')).to.equal(`/opt/mesh-companion/bin/${COMMAND} --config ${CONFIG}`)
       expect(QUICK_START).to.include('/opt/mesh-companion').and.include(CONFIG).and.include(basename(UNIT))
     })
 
-    it('the unit owns the database folder, and reads the keys through its group', () => {
+    it('the systemd unit owns the database folder, and reads the keys through its group', () => {
       expect(dirname(SAMPLE.database)).to.equal(`/var/lib/${settings.get('StateDirectory')}`)
       expect(QUICK_START).to.include(`groupadd --system ${settings.get('SupplementaryGroups')}`)
     })
 
-    it('the unit does not restart after exit codes that only an operator can fix', () => {
+    it('the systemd unit does not restart after exit codes that need an operator', () => {
       const sources = read('sidecar/main.ts') + read('sidecar/command-line.ts')
       // A start never ends with EXIT_UNAVAILABLE, which is for commands that ask a running sidecar.
       const codes = [...sources.matchAll(/^(?:export )?const EXIT_(?!UNAVAILABLE)\w+ = (\d+)$/gm)].map(
@@ -80,7 +80,7 @@ describe('The deploy files for operators', () => {
     })
 
     // Shows: sidecar C12.8.
-    it('the unit drops the privileges that the sidecar does not need', () => {
+    it('the systemd unit drops the privileges that the sidecar does not need', () => {
       for (const name of [
         'DynamicUser',
         'NoNewPrivileges',
@@ -118,7 +118,7 @@ describe('The deploy files for operators', () => {
     const template = lines(TEMPLATE)
 
     // Shows: sidecar P1.9.
-    it('the unit of an instance differs only in name, state folder and .env file', () => {
+    it("an instance's systemd unit differs only in name, state folder and .env file", () => {
       const plain = lines(UNIT)
       expect(template.filter((line) => !plain.includes(line))).to.deep.equal([
         'Description=Push and sync sidecar of an APRS messaging app, instance %i',
@@ -133,7 +133,7 @@ describe('The deploy files for operators', () => {
       expect(SEVERAL_MACHINES).to.include(basename(TEMPLATE))
     })
 
-    it('two example instances have their own ports, and share everything else', async () => {
+    it('the two example instances have their own ports, and share everything else', async () => {
       const variables = ['one', 'two'].map((name) => {
         const text = read(`${SEVERAL}/${name}.env`)
         expect(text).to.include(`/etc/mesh-companion/${name}.env`).and.include(`mesh-companion-sidecar@${name}`)
@@ -201,7 +201,7 @@ describe('The deploy files for operators', () => {
     })
 
     // Shows: sidecar P1.17.
-    it('compose.yaml runs from a copy outside the package, safe from upgrades', () => {
+    it('compose.yaml runs from a copy outside the package, so that upgrades keep it', () => {
       const [, copy = ''] = /^# {3}cp -r \/opt\/mesh-companion\/sidecar\/deploy\/several (\S+)$/m.exec(compose) ?? []
       expect(copy).to.match(/^\/srv\//)
       expect(compose).to.include(`docker compose -f ${copy}/compose.yaml up -d`)
@@ -233,7 +233,7 @@ describe('The deploy files for operators', () => {
     }
 
     // Shows: sidecar C12.9.
-    it("the image contains only files of the sidecar's package that .dockerignore allows", () => {
+    it('the Docker image contains only package files that .dockerignore allows', () => {
       const allowed = read('sidecar/deploy/Dockerfile.dockerignore').match(/(?<=^!).+$/gm) ?? []
       const copied = all('COPY')
         .filter((line) => !line.startsWith('--from'))
@@ -243,7 +243,7 @@ describe('The deploy files for operators', () => {
       expect(copied).to.have.members(['package.json', 'node_modules', 'dist/sidecar'])
     })
 
-    it("the image runs the package's command from the folder of the build", () => {
+    it("the Docker image runs the package's command from the folder of the build", () => {
       const [node, main] = JSON.parse(only('ENTRYPOINT'))
       expect(node).to.equal('node')
       expect(main).to.equal(PACKAGE.bin[COMMAND])
@@ -252,7 +252,7 @@ describe('The deploy files for operators', () => {
     })
 
     // Shows: sidecar C12.9.
-    it('the image runs as non-root, keeps its database on a volume, stops on SIGTERM', () => {
+    it('the Docker image runs as non-root, keeps data on a volume, and stops on SIGTERM', () => {
       expect(only('USER')).to.match(/^[1-9]\d*:[1-9]\d*$/)
       expect(only('VOLUME')).to.equal(dirname(SAMPLE.database))
       expect(only('EXPOSE')).to.equal(String(SAMPLE.listen.port))
@@ -261,7 +261,7 @@ describe('The deploy files for operators', () => {
     })
 
     // Shows: sidecar C12.9.
-    it('the health check of the image fails unless /healthz answers 200', async () => {
+    it('the health check of the Docker image fails unless /healthz answers 200', async () => {
       const [node, ...args]: string[] = JSON.parse(only('HEALTHCHECK').replace(/^.*? CMD /, ''))
       expect(node).to.equal('node')
       let healthy = true

@@ -101,7 +101,7 @@ describe('The monitoring of the sidecar', () => {
     expect(names.filter((name) => !exposed.has(`mesh_companion_${name}`))).to.deep.equal([])
   })
 
-  it("alerts match the operators' page, each with a summary and a severity", () => {
+  it("alert rules match the operators' page; each has a summary and a severity", () => {
     const alerts = read(ALERTS).split('- alert: ').slice(1)
     expect(alerts.length).to.be.above(10)
     for (const alert of alerts) {

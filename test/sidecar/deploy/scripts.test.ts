@@ -55,7 +55,7 @@ describe('The scripts in sidecar/deploy', () => {
     })
 
   // Shows: sidecar C12.15.
-  it('send-alert prints the fault of /readyz, and does not fail without an answer', async () => {
+  it('send-alert prints the fault from /readyz, and succeeds if there is no answer', async () => {
     const bin = await fakePrograms({ curl: 'echo refused >&2; exit 7', hostname: 'echo push-1' })
     const { status, stdout } = run(bin, [join(DEPLOY, 'alert/send-alert')])
     expect(status).to.equal(0)
@@ -86,13 +86,13 @@ describe('The scripts in sidecar/deploy', () => {
     expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' })
   })
 
-  it('the page on alerts names each file that its commands install', () => {
+  it('the documentation page on alerts names each file that its commands install', () => {
     const page = textOf('metrics-and-alerts.md', '## Without Prometheus')
     for (const name of ['send-alert', 'mesh-companion-alert.service', 'mesh-companion-watch.timer', 'on-failure.conf'])
       expect(page).to.include(name)
   })
 
-  describe('The step of the Dockerfile that provides SQLite', () => {
+  describe('The build step of the Docker image that provides SQLite', () => {
     const [, step = ''] = /^RUN (node -e "require\('sqlite3'\)"(?:.*\\\n)*.*)$/m.exec(read('Dockerfile')) ?? []
     const forbidden = 'echo called >&2; exit 1'
     /** Makes a binding that loads only with this content in its binary. */
@@ -115,20 +115,20 @@ describe('The scripts in sidecar/deploy', () => {
       run(bin, ['-c', step.replaceAll('/sqlite ', `${target()} `).replaceAll('/sqlite/', `${target()}/`)])
 
     // Shows: sidecar C12.9.
-    it("uses the package's SQLite binary if that loads, without npm or a compiler", async () => {
+    it("the image's build uses the package's SQLite binary if that loads", async () => {
       const bin = await fakePrograms({ npm: forbidden, 'apt-get': forbidden })
       await symlink(fileURLToPath(new URL('../../../node_modules', import.meta.url)), folder.path('node_modules'))
       expect(runStep(bin).stderr).to.equal('')
     })
 
     // Shows: sidecar C12.9.
-    it("npm fetches another SQLite binary if the package's does not load", async () => {
+    it("the image's build fetches another SQLite binary if the package's does not load", async () => {
       const bin = await fakePrograms({ npm: npm('fits'), 'apt-get': forbidden })
       await makeBinding('for another processor')
       expect(runStep(bin).status).to.equal(0)
     })
 
-    it("the image's build installs a compiler for SQLite only after npm failed", async () => {
+    it("the image's build installs a compiler for SQLite only after npm has failed", async () => {
       const bin = await fakePrograms({ npm: `[ -e compiler ] || exit 1; ${npm('fits')}`, 'apt-get': 'touch compiler' })
       await makeBinding('for another processor')
       expect(runStep(bin).status).to.equal(0)

@@ -25,7 +25,7 @@ function leaves({ properties }: MemberSchema, path = ''): readonly (readonly [st
 
 const LEAVES = new Map(leaves(SETTINGS_SCHEMA))
 
-describe('The configuration page', () => {
+describe('The documentation page on the configuration', () => {
   // Shows: sidecar C12.11.
   it('the configuration page lists each setting once, and no unknown setting', () => {
     expect(ROWS.map(({ member }) => member).toSorted()).to.deep.equal([...LEAVES.keys()].toSorted())
@@ -74,7 +74,7 @@ describe('The example configurations in the documents', () => {
   })
 
   // Shows: sidecar C12.10, C12.11.
-  it('documented example configurations are accepted without warnings', () => {
+  it("the sidecar accepts the documents' example configurations without warnings", () => {
     const shown = EXAMPLES.filter(({ name }) => name === '')
     expect(shown.length).to.be.above(4)
     for (const { page, value } of shown) {

@@ -26,7 +26,7 @@ const TOLD = { warnings: ['upstream-down', 'start-failed', 'crashed'], others: [
 
 describe('The documents for operators', () => {
   // Shows: sidecar C12.10.
-  it('the documents have a remedy for exactly the events logged as warning or error', () => {
+  it("the operators' documents have a remedy for exactly the warnings and errors", () => {
     const events = namesIn(textOf(TROUBLE, '## Events'), 'event')
     const logged = [...eventsAt('warn', 'error'), ...TOLD.warnings]
     // A dead token is no fault, but phones of a platform that all have one are.

@@ -18,7 +18,7 @@ describe('The callsign rules', () => {
   }
 
   // Shows: sidecar C13.3.
-  it('omits registered stations with reserved callsigns, and warns of them', async () => {
+  it('omits stations with reserved callsigns from the filter, and warns of them', async () => {
     const { rules } = await setUp(['SMSGTE'])
     expect([...rules.activeStations.keys()]).to.deep.equal(['W1AW'])
     expect(rules.activeStations.get('SMSGTE')).to.equal(undefined)
@@ -64,7 +64,7 @@ describe('The callsign rules', () => {
 
 describe('A list of callsigns', () => {
   // Shows: sidecar C13.6.
-  it('a list matches callsigns in any letter case, and SSID 0 like no SSID', () => {
+  it('a callsign list matches in any letter case, and SSID 0 like no SSID', () => {
     const includes = callsignMatcher(['W1AW', 'n0call-7', 'K1ABC-0'])
     for (const call of ['W1AW', 'w1aw', 'W1AW-0', 'N0CALL-7', 'K1ABC']) expect(includes(call), call).to.equal(true)
     for (const call of ['W1AW-1', 'W1AWX', 'N0CALL', 'N0CALL-70', 'K1ABC-1'])
@@ -72,17 +72,17 @@ describe('A list of callsigns', () => {
   })
 
   // Shows: sidecar C13.6.
-  it('an entry with a final * matches every callsign with that prefix', () => {
+  it('a callsign list entry with a final * matches every callsign with that prefix', () => {
     const includes = callsignMatcher(['BLN*', 'W1AW-*'])
     for (const call of ['BLN', 'BLN1', 'blnQ', 'BLN1WX', 'W1AW-5']) expect(includes(call), call).to.equal(true)
     for (const call of ['BL', 'ABLN', 'W1AW', 'W1AWX']) expect(includes(call), call).to.equal(false)
   })
 
-  it('an empty list matches no callsign', () => {
+  it('an empty callsign list matches no callsign', () => {
     expect(callsignMatcher([])('W1AW')).to.equal(false)
   })
 
-  it('a list matches exactly the callsigns that one of its entries matches', () => {
+  it('a callsign list matches exactly the callsigns that one of its entries matches', () => {
     const call = fc.stringMatching(/^[AB][AB1-]{0,4}$/)
     const entry = fc.tuple(call, fc.constantFrom('', '*')).map((parts) => parts.join(''))
     fc.assert(

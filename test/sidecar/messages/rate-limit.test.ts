@@ -4,21 +4,21 @@ import { createRateLimit } from '../../../sidecar/messages/rate-limit.ts'
 
 describe('The rate limit', () => {
   // Shows: sidecar C1.18.
-  it('the rate limit allows a client max requests in each window', () => {
+  it('the rate limit allows each client a maximum of requests in each window', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 2 })
     expect([0, 1, 2, 999].map((index) => limit.take('a', index))).to.deep.equal([true, true, false, false])
     expect([1000, 1001, 1002].map((index) => limit.take('a', index))).to.deep.equal([true, true, false])
   })
 
   // Shows: sidecar C3.12.
-  it('counts the requests of each client separately', () => {
+  it('the rate limit counts the requests of each client separately', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 1 })
     expect(limit.take('a', 0)).to.equal(true)
     expect(limit.take('b', 0)).to.equal(true)
     expect(limit.take('a', 1)).to.equal(false)
   })
 
-  it('counts a request with a weight as that many requests', () => {
+  it('the rate limit counts a request with a weight as that many requests', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 5 })
     expect(limit.take('a', 0, 3)).to.equal(true)
     expect(limit.take('a', 1, 2)).to.equal(true)
@@ -26,13 +26,13 @@ describe('The rate limit', () => {
     expect(limit.take('b', 0, 6)).to.equal(false)
   })
 
-  it('a limit of 0 admits no request', () => {
+  it('a rate limit of 0 admits no request', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 0 })
     expect(limit.take('a', 0)).to.equal(false)
     expect(limit.take('a', 5000)).to.equal(false)
   })
 
-  it("never allows more requests in a window's length than two windows allow", () => {
+  it("in any time as long as a window, at most two windows' requests are allowed", () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat(300), { minLength: 1, maxLength: 200 }),
@@ -59,7 +59,7 @@ describe('The rate limit', () => {
     expect(limit.take('client 399999', 1)).to.equal(true)
   })
 
-  it('forgets expired windows before current ones', () => {
+  it('the rate limit forgets expired windows before current ones', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 1 })
     for (let client = 0; client < 49_999; client++) limit.take(`old ${client}`, 0)
     limit.take('young', 900)

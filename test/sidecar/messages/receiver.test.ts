@@ -51,7 +51,7 @@ describe('The receiver', () => {
     return { receive, store, counts, history, sent, batches, upstream }
   }
 
-  it('stores and acknowledges a message without changing a byte', async () => {
+  it('stores and acknowledges a received message without changing a byte', async () => {
     const { receive, history, counts, sent } = await setUp()
     const text = Buffer.from([0x68, 0x69, 0xff, 0x00, 0x20])
     await receive([`${packet(':B        :')}${text.toString('latin1')}{12 `])
@@ -63,7 +63,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C17.4, C17.5.
-  it('stores acks and rejections for a station with a device that wants them', async () => {
+  it('stores acks and rejections for a station if one of its devices wants them', async () => {
     const { receive, store, history, counts, sent } = await setUp()
     await store.stations.register({ ...B, options: { ...NO_OPTIONS, wantAcks: true } })
     await receive([packet(':B        :ack12'), packet(':B        :rej7}8'), packet(':C        :ack12')])
@@ -91,7 +91,7 @@ describe('The receiver', () => {
     expect(counts('acks_throttled', 'acks_unsendable')).to.deep.equal([0, 0])
   })
 
-  it('counts acks that could not be stored', async () => {
+  it('counts received acks that could not be stored', async () => {
     const { receive, store, counts } = await setUp()
     await store.stations.register({ ...B, options: { ...NO_OPTIONS, wantAcks: true } })
     await store.close()
@@ -134,7 +134,7 @@ describe('The receiver', () => {
     expect(counts('acks_sent', 'acks_unsendable')).to.deep.equal([0, 1])
   })
 
-  it('counts an ack as throttled if the store denies the ack', async () => {
+  it('counts an ack as throttled if the store refuses it because of ack limits', async () => {
     const { receive, counts, sent } = await setUp((original) => async (messages) => original(messages, false))
     await receive([packet(':B        :hi{12'), packet(':C        :hi{12')])
     expect(sent).to.deep.equal([])
@@ -149,7 +149,7 @@ describe('The receiver', () => {
     expect((await history('B')).map((message) => message.text.toString())).to.deep.equal(['one', 'three'])
   })
 
-  it('does not call the store for a read without messages', async () => {
+  it('does not call the store if a read contains no messages', async () => {
     const { receive, batches } = await setUp()
     await receive([packet('>status'), packet(':D        :hi')])
     await receive([])
@@ -180,7 +180,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar 17.1, C4.12.
-  it('acknowledges a message only once it is stored', async () => {
+  it('acknowledges a message only after it is stored', async () => {
     const gate = deferred()
     const { receive, sent } = await setUp((original) => async (...call) => {
       const outcomes = await original(...call)
@@ -195,7 +195,7 @@ describe('The receiver', () => {
     expect(sent).to.have.length(1)
   })
 
-  it('counts a message as not addressed if its station unregisters before it is stored', async () => {
+  it('counts a message as not addressed if its station unregisters meanwhile', async () => {
     const { receive, store, counts, sent } = await setUp((original) => async (...call) => {
       await store.stations.remove('B')
       return original(...call)
@@ -206,7 +206,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C8.8.
-  it('sends no acks and counts lost messages while the store fails, then recovers', async () => {
+  it('sends no acks and counts lost messages while the store fails, until it recovers', async () => {
     let broken = true
     const { receive, counts, sent } = await setUp((original) => (...call) => {
       return broken ? Promise.reject(new Error('disk full')) : original(...call)
@@ -233,7 +233,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('warns once of messages that arrive after the store closed, without an error', async () => {
+  it('warns once of messages that arrive after the store closed, and does not fail', async () => {
     const { receive, store, counts, sent } = await setUp()
     await store.close()
     for (const seqId of [1, 2]) await receive([packet(`:B        :one{${seqId}`)])

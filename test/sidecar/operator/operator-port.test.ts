@@ -56,7 +56,7 @@ describe('The operator port over a real store', () => {
     return (await answer.text()).replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, ' ').replaceAll(/\s+/g, ' ')
   }
 
-  it('the status page shows the state at the time of the request', async () => {
+  it("the status page shows the sidecar's state at the time of the request", async () => {
     const { metrics, recent } = await open()
     await register(store, 'N1CALL', 'N2CALL')
     metrics.count('messages_stored', 5)
@@ -105,7 +105,7 @@ describe('The operator port over a real store', () => {
         .and.include(reason)
     })
 
-  it('/readyz is ready if other instances listen, or a push is refused', async () => {
+  it('/readyz is ready if other instances listen instead, or if a push is refused', async () => {
     await open()
     upstream = { ...upstream, ...idle, listeners: { held: 2, wanted: 2 } }
     android = { ...android, state: 'refusing', lastRefused: { at: stores.clock.now(), reason: 'no payload' } }
@@ -113,7 +113,7 @@ describe('The operator port over a real store', () => {
     expect(await text('/')).to.include('✗ Pushes are refused.')
   })
 
-  it('/readyz tries to write when the disk is almost full, even without messages', async () => {
+  it('/readyz tries to write if the disk is almost full, even without messages', async () => {
     await open()
     store.housekeeping.freeBytes = async () => 100_000
     store.probe = async () => {
@@ -139,7 +139,7 @@ describe('The operator port over a real store', () => {
     expect(gauge('certificate_expiry_timestamp_seconds')).to.be.NaN
   })
 
-  it('the status page omits the size of a database that does not answer', async () => {
+  it("the status page omits the database's size if the database does not answer", async () => {
     const held = deferred()
     await open()
     store.housekeeping.sizeBytes = () => {
@@ -152,7 +152,7 @@ describe('The operator port over a real store', () => {
     expect(await page).to.include('Database unknown')
   })
 
-  it('close stops the timer of the operator port', async () => {
+  it('closing the operator port stops its timer', async () => {
     await open()
     const pending = stores.clock.pending
     await port.close()

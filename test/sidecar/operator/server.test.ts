@@ -53,14 +53,14 @@ describe('The operator port', () => {
   }
 
   // Shows: sidecar C1.24, C12.1.
-  it('/healthz answers 200 while the database answers, else 503 without details', async () => {
+  it('/healthz answers 200 while the database answers, otherwise 503 without details', async () => {
     expect(await answerTo('/healthz')).to.deep.equal([200, { status: 'ok' }])
     alive = () => Promise.reject(new Error('SQLITE_IOERR in /secret/path'))
     expect(await answerTo('/healthz')).to.deep.equal([503, { status: 'failing', reasons: ['database_unavailable'] }])
     expect(shown('event')).to.deep.equal(['unhealthy'])
   })
 
-  it('/readyz/api is ready while messages can be read, whatever else is missing', async () => {
+  it('/readyz/api answers ready while messages can be read, whatever else fails', async () => {
     expect((await get('/readyz')).status).to.equal(503)
     expect((await get('/readyz/api')).status).to.equal(200)
     const unread = [503, { status: 'not_ready', reasons: ['messages_not_read'] }]
@@ -93,7 +93,7 @@ describe('The operator port', () => {
     })
 
   // Shows: sidecar C13.16.
-  it('refuses other host names, which a web page could point at this machine', async () => {
+  it('the operator port refuses other host names, which a web page could point at it', async () => {
     expect(await statusFor('localhost:9090')).to.equal(200)
     for (const host of ['attacker.example', 'attacker.example:9090']) {
       for (const path of ['/', '/healthz', '/readyz/api', '/metrics'])
@@ -166,7 +166,7 @@ describe('The operator port', () => {
   })
 
   // Shows: sidecar C12.6.
-  it('serves the status page under a policy that allows only its style and reload', async () => {
+  it("the status page's policy allows only its own style and script", async () => {
     const answer = await get('/')
     expect(answer.status).to.equal(200)
     expect(await answer.text()).to.equal('<p>refresh: true</p>')
@@ -191,7 +191,7 @@ describe('The operator port', () => {
   })
 
   // Shows: sidecar O1.13.
-  it("POST /backup returns the file's name and size, or the reason for none", async () => {
+  it("POST /backup returns the backup's name and size, or the reason why there is none", async () => {
     const failure = { error: 'backup_failed', message: 'No space.', code: 'disk_full' }
     for (const [outcome, ...expected] of [
       [{ kind: 'made', file: 'a.sqlite', bytes: 4096 }, 200, { file: 'a.sqlite', bytes: 4096 }],
@@ -247,7 +247,7 @@ describe('The operator port', () => {
     for (const path of ['/v1/sync', '/metrics/', '/etc/passwd']) expect((await get(path)).status).to.equal(404)
   })
 
-  it('a page that fails shows no reason; only the log does', async () => {
+  it('a failed operator page shows no reason, but the log does', async () => {
     metrics.gauge('broken', 'A gauge that cannot be read', () => {
       throw new Error('secret')
     })

@@ -24,7 +24,7 @@ describe('The shutdown of the sidecar', () => {
     },
   })
 
-  it('shutdown closes the parts of a stage together, then the store, and only once', async () => {
+  it('shutdown closes all parts of a stage at once, the store last, and only once', async () => {
     shutdown.add('store', 'store', part('store'))
     shutdown.add('work', 'api', part('api'))
     shutdown.add('work', 'push', part('push'))
@@ -35,7 +35,7 @@ describe('The shutdown of the sidecar', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('reports a clean end even if parts other than the store fail or hang', async () => {
+  it('shutdown succeeds even if parts other than the store fail or hang', async () => {
     shutdown.add('store', 'store', part('store'))
     shutdown.add('work', 'failing', { close: () => Promise.reject(new Error('no')) })
     shutdown.add('work', 'hanging', NEVER)
@@ -48,7 +48,7 @@ describe('The shutdown of the sidecar', () => {
     expect(steps).to.deep.equal(['store begins', 'store ends'])
   })
 
-  it('reports an unclean end if the store takes too long to close', async () => {
+  it('shutdown reports a failure if the store takes too long to close', async () => {
     shutdown.add('store', 'store', NEVER)
     const closing = shutdown.close()
     await clock.advance(0)
@@ -56,7 +56,7 @@ describe('The shutdown of the sidecar', () => {
     expect(await closing).to.equal(false)
   })
 
-  it('shutdown closes a part that is added after the stop, and aborts its start', async () => {
+  it('shutdown closes a part that is added later, and aborts its start', async () => {
     shutdown.add('store', 'store', part('store'))
     await shutdown.close()
     expect(() => shutdown.add('work', 'api', part('api'))).to.throw(StoppedEarlyError)
@@ -65,7 +65,7 @@ describe('The shutdown of the sidecar', () => {
   })
 
   // Shows: sidecar C6.2, C13.14.
-  it('the time limits of all stages together stay below 5 s', () => {
+  it('the time limits of all stages of a shutdown are below 5 s in total', () => {
     const { work, watch, store } = CLOSE_WITHIN
     expect(work + watch + store).to.be.below(4800)
   })

@@ -103,7 +103,7 @@ describe('APNs through node-apn', () => {
   }
 
   // Shows: sidecar C9.10.
-  it('accepts answers that APNs sends after a GOAWAY, and notifies each phone once', async () => {
+  it('accepts the answers that APNs sends after a GOAWAY, and notifies each phone once', async () => {
     const tokens = Array.from({ length: 50 }, (_, index) => index.toString(16).padStart(64, '0'))
     let farewell: Promise<void> | undefined
     const leaving = await startApns({
@@ -121,14 +121,14 @@ describe('APNs through node-apn', () => {
   })
 
   // Shows: sidecar C9.10.
-  it('sends over a new connection after a GOAWAY between notifications', async () => {
+  it('sends over a new connection if APNs sent GOAWAY between notifications', async () => {
     await send()
     await position.service.goaway()
     expect(await send()).to.deep.equal(ACCEPTED)
     expect(position.service.connections).to.equal(2)
   })
 
-  it('keeps the connection if APNs leaves only one notification of several unanswered', async () => {
+  it('keeps the connection if APNs leaves only one of several notifications unanswered', async () => {
     await send()
     position.service.fail('hang')
     const sending = send()

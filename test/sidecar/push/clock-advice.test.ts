@@ -15,7 +15,7 @@ describe('The advice about a clock that may be wrong', () => {
       "set this machine's clock right first: it says 2026-11-27 12:30 UTC, 3 days ahead of the gateway's",
     ],
   ] as const) {
-    it(`reports how wrong the clock is if the gateway's is ${offsetMs / 1000} s ahead`, () => {
+    it(`reports how wrong our clock is if the gateway's is ${offsetMs / 1000} s ahead`, () => {
       expect(clockAdvice(dateOf(NOW + offsetMs), NOW)).to.equal(says)
     })
   }
@@ -26,7 +26,7 @@ describe('The advice about a clock that may be wrong', () => {
     })
   }
 
-  it('adds clock advice to the TLS errors that a wrong clock causes, and to no others', () => {
+  it('adds clock advice only to TLS errors that a wrong clock can cause', () => {
     expect(withClockAdvice('CERT_NOT_YET_VALID', NOW)).to.match(/^CERT_NOT_YET_VALID: check this machine's clock/)
     expect(withClockAdvice('CERT_HAS_EXPIRED', NOW)).to.match(/^CERT_HAS_EXPIRED: check this machine's clock/)
     expect(withClockAdvice('ECONNREFUSED', NOW)).to.equal('ECONNREFUSED')

@@ -70,14 +70,14 @@ describe('FCM through firebase-admin', () => {
   })
 
   // Shows: sidecar 18.4.
-  it('requests one access token and uses it for all messages', async () => {
+  it('the FCM gateway requests one access token and uses it for all messages', async () => {
     await Promise.all(Array.from({ length: 5 }, () => send()))
     await send()
     expect(index.service.received).to.have.length(6)
     expect(index.service.tokenRequests).to.equal(1)
   })
 
-  it('reuses its connections for later messages, and ends them at close', async () => {
+  it('the FCM gateway reuses its connections for messages, and ends them at close', async () => {
     await send()
     const { connections } = index.service
     for (let more = 0; more < 2; more += 1) await send()
@@ -93,7 +93,7 @@ describe('FCM through firebase-admin', () => {
     expect(index.service.received[0]?.notification?.body).to.match(/^["ü]{500,}…$/)
   })
 
-  it('accepts a service account file of any name', async () => {
+  it('accepts a service account file for FCM of any name', async () => {
     expect(await (await openOther()).send(index.subject.token, NOTIFICATION)).to.deep.equal(ACCEPTED)
   })
 
@@ -132,7 +132,7 @@ describe('FCM through firebase-admin', () => {
 
   describe('The gateway when FCM rejects its access token', () => {
     // Shows: sidecar C9.19.
-    it('requests a new access token at once when FCM rejects its own, and sends again', async () => {
+    it('requests a new access token at once if FCM rejects the old one, and sends again', async () => {
       await send()
       index.service.revokeAccessTokens()
       await sendsAgain()
@@ -194,7 +194,7 @@ describe('FCM through firebase-admin', () => {
       ['if the account was deleted or disabled', deny('Invalid grant: account not found')],
       ["if this machine's clock is wrong", () => index.service.setClockAhead(56 * YEAR_MS)],
     ] as const)
-      it(`names the remedy ${name}, and sends once fixed`, async () => {
+      it(`names the remedy ${name}, and sends once it is fixed`, async () => {
         fails()
         const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')
@@ -204,7 +204,7 @@ describe('FCM through firebase-admin', () => {
         await sendsAgain()
       })
 
-    it('reports by how much the clock is wrong, or that the clock is right', async () => {
+    it('reports how wrong the clock is, or that the clock is right, if Google refuses', async () => {
       index.service.setClockAhead(2 * 86_400_000)
       expect(await send())
         .to.have.property('reason')
@@ -231,7 +231,7 @@ describe('FCM through firebase-admin', () => {
       })
   })
 
-  it('a gateway that is closed before its client was loaded sends nothing', async () => {
+  it('an FCM gateway that closes before its client is loaded sends nothing', async () => {
     const early = await openOther()
     const sending = early.send(index.subject.token, NOTIFICATION)
     await early.close()

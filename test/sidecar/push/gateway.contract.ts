@@ -104,7 +104,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     })
 
   // Shows: sidecar C9.9.
-  it('tries later if no push server listens', async () => {
+  it('tries a notification later if no push server listens', async () => {
     await at.send()
     await at.service.close()
     const outcome = await at.send()
@@ -113,7 +113,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
   })
 
   // Shows: sidecar C1.3.
-  it('tries later when the certificate of the push server cannot be verified', async () => {
+  it("tries a notification later if the push server's certificate cannot be verified", async () => {
     const outcome = await at.open(null).send(at.subject.token, NOTIFICATION)
     expect(outcome).to.include({ kind: 'try_later' })
     expect(reasonOf(outcome)).to.include('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
@@ -134,7 +134,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
   })
 
   // Shows: sidecar C9.11, C14.10.
-  it('ends a hanging call and its connection after 10 s, and sends the next one', async () => {
+  it('ends a hanging push call and its connection after 10 s, and sends the next one', async () => {
     await at.send()
     at.service.fail('hang')
     const sending = at.send()
@@ -149,7 +149,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     expect(at.clock.pending).to.equal(0)
   })
 
-  it('ends a call after 10 s if the server accepts the connection but not TLS', async () => {
+  it('ends a push call after 10 s if the server accepts the connection but not TLS', async () => {
     const silent = createServer((socket) => socket.resume())
     const connected = once(silent, 'connection')
     const { port, close } = await onLoopback(silent)
@@ -164,7 +164,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     await gateway.close()
   })
 
-  it('close ends pending calls, refuses further ones, and is idempotent', async () => {
+  it('closing a push gateway ends pending calls, refuses new ones, and is idempotent', async () => {
     at.service.fail('hang')
     const sending = at.send()
     await at.service.waitForAttempts(1)
@@ -177,7 +177,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
   })
 
   // Shows: sidecar C6.4, C14.14.
-  it('logs and reports neither tokens nor keys', async () => {
+  it('a push gateway logs and reports neither tokens nor keys', async () => {
     const { token } = at.subject
     const leaking = leaks(token)
     for (const fault of leaking.answers) at.service.fail(fault)
@@ -189,7 +189,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     expect(written).to.include(shownOf?.(token) ?? '')
   })
 
-  it('names the CA file if it is missing', () => {
+  it("names the push gateway's CA file if it is missing", () => {
     expect(() => at.open('/nowhere/ca.pem')).to.throw('/nowhere/ca.pem')
   })
 }

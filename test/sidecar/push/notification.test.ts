@@ -24,7 +24,7 @@ const bytes = (notification: Notification) => Buffer.byteLength(JSON.stringify(n
 
 describe('A push notification', () => {
   // Shows: sidecar 7.1, 7.2, 7.3, 7.5, C5.8.
-  it('data holds sender, sequence id, addressee, count and collapse id as strings', () => {
+  it('push data has sender, sequence id, addressee, count and collapse id as strings', () => {
     expect(build('Hello').data).to.deep.equal({
       fromCall: 'W1AW',
       seqId: '42',
@@ -35,17 +35,17 @@ describe('A push notification', () => {
   })
 
   // Shows: sidecar 7.2.
-  it('has an empty sequence id for a message without a number', () => {
+  it('push data has an empty sequence id if the message has no number', () => {
     expect(build('Hello', { seqId: '' }).data.seqId).to.equal('')
   })
 
   // Shows: sidecar C9.2.
-  it('shows sender and text of a single message', () => {
+  it('a push for one message shows its sender and text', () => {
     expect(build('Hello')).to.include({ title: 'W1AW', body: 'Hello' })
   })
 
   // Shows: sidecar 2.15, 7.4, 16.5, 16.6, 17.3, 19.2, 21.10, C1.15, C9.2.
-  it('shows count, station and latest sender when there are several messages', () => {
+  it('a push for several messages shows their count, station and latest sender', () => {
     const notification = build('Hello', { count: 3 })
     expect(notification).to.include({ title: 'For N0CALL-7, latest from W1AW', body: '3 new APRS messages' })
     expect(notification.data.count).to.equal('3')
@@ -62,7 +62,7 @@ describe('A push notification', () => {
     it(name, () => expect(build(text).body).to.equal(body))
 
   // Shows: sidecar 7.5.
-  it('all notifications of a station have one collapse id, of at most 64 bytes', () => {
+  it('all pushes of a station have one collapse id of at most 64 bytes', () => {
     const second = buildNotification('DL1ABC-15', { count: 9, newest: message('Hi') }, 'none')
     expect(build('one').collapseId).to.equal(build('two', { count: 2 }).collapseId)
     expect(second.collapseId).to.equal('aprs-DL1ABC-15')
@@ -109,7 +109,7 @@ describe('A push notification', () => {
   })
 
   // Shows: sidecar 7.10, 7.11, 7.12, 7.13, 7.14.
-  it('the data of a notification has no reserved keys, and only strings as values', () => {
+  it('push data has no reserved keys, and only strings as values', () => {
     const avatars: SenderAvatar[] = ['none', 'cleared', { icon: 'car', image: 'AAAA', hash: HASH }]
     for (const avatar of avatars) {
       for (const [key, value] of Object.entries(build('x', { avatar, count: 2 }).data)) {
@@ -123,13 +123,13 @@ describe('A push notification', () => {
 describe('Fitting a notification to a limit', () => {
   const image = 'A'.repeat(3000)
 
-  it('changes nothing in a notification that fits to the byte', () => {
+  it('a notification that fits to the byte is not changed', () => {
     const notification = build('Hello', { avatar: { icon: 'car', image, hash: HASH } })
     expect(fitNotification(notification, bytes, bytes(notification))).to.equal(notification)
   })
 
   // Shows: sidecar 7.6, 7.7, 21.2, C9.3.
-  it('a push over the limit loses its image first, and its body only if needed', () => {
+  it('a push over the size limit loses its image first, and text only if needed', () => {
     const notification = build('Hello', { avatar: { icon: 'car', image, hash: HASH } })
     const fitted = fitNotification(notification, bytes, bytes(notification) - 1)
     expect(fitted.body).to.equal('Hello')
@@ -139,19 +139,19 @@ describe('Fitting a notification to a limit', () => {
   })
 
   // Shows: sidecar C9.4.
-  it('shortens the body last, by as little as possible, and adds an ellipsis', () => {
+  it("a push's text is shortened last, as little as possible, with an ellipsis", () => {
     const fitted = fitNotification(build('x'.repeat(9000)), bytes)
     expect(fitted.body).to.match(/^x+…$/)
     expect(bytes(fitted)).to.equal(4096)
   })
 
-  it('cuts blanks before the ellipsis, and keeps blanks at the beginning', () => {
+  it('a shortened push text loses blanks before the ellipsis, but not at the beginning', () => {
     const notification = { ...build(''), body: ` A${' '.repeat(9000)}B` }
     expect(fitNotification(notification, bytes).body).to.equal(' A…')
   })
 
   // Shows: sidecar C9.4.
-  it('cuts a text between visible characters, never inside an emoji', () => {
+  it('a shortened push text ends between visible characters, never inside an emoji', () => {
     const family = '👩‍👩‍👧'
     const fitted = fitNotification(build(family.repeat(500)), bytes)
     expect(fitted.body.replaceAll(family, '')).to.equal('…')
@@ -159,7 +159,7 @@ describe('Fitting a notification to a limit', () => {
   })
 
   // Shows: sidecar 21.2.
-  it('cuts any text to 4,096 bytes with an ellipsis and without split surrogates', () => {
+  it('any push text can be cut to 4,096 bytes, with an ellipsis and no split surrogate', () => {
     const unit = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 60 }),
       fc.string({ unit: 'binary', maxLength: 60 }),

@@ -12,7 +12,7 @@ describe('Opening the push gateways', () => {
   const { log, shown } = recordedLog('info')
 
   // Shows: sidecar C14.11.
-  it('disables unconfigured gateways with one warning each', () => {
+  it('disables each unconfigured push gateway with one warning', () => {
     expect(openGateways(OFF, log)).to.deep.equal({})
     expect(shown('level', 'event', 'platform')).to.deep.equal([
       ['warn', 'push-gateway-off', 'android'],
@@ -21,7 +21,7 @@ describe('Opening the push gateways', () => {
     ])
   })
 
-  it('opens configured gateways without a warning', async () => {
+  it('opens configured push gateways without a warning', async () => {
     const [fcm, apns] = await Promise.all([startFcm(), startApns()])
     const webpush = { ...OFF.webpush, subject: 'mailto:operator@example.org' }
     const settings = { ...OFF, fcm: fcm.settings, apns: apns.settings, webpush }
@@ -32,7 +32,7 @@ describe('Opening the push gateways', () => {
   })
 
   // Shows: sidecar C1.28.
-  it('names the file if a gateway cannot be opened, and closes the other gateways', async () => {
+  it('names the file if a push gateway cannot be opened, and closes the others', async () => {
     const fcm = await startFcm()
     const apns = { ...OFF.apns, keyFile: '/nowhere/key.p8', keyId: 'K', teamId: 'T', topic: 't' }
     expect(() => openGateways({ ...OFF, fcm: fcm.settings, apns }, log)).to.throw('/nowhere/key.p8')

@@ -29,19 +29,19 @@ describe('The SQL files', () => {
     }
   })
 
-  it('SQL files have the values of the constants that they name', () => {
+  it('SQL files contain the current values of the constants that they name', () => {
     const values = { ...LITERALS, SCHEMA, PAGE: 5000, DAY_MS: 86_400_000, SLICE_ROWS: 500 }
     for (const file of FILES)
       expect(textOf(file), nameOf(file)).to.satisfy((text: string) => text.endsWith(readSql(file, values)))
   })
 
-  it('readSql inserts given values for names in a file, and throws if one is missing', () => {
+  it('readSql replaces names in a file by given values, and throws if one is missing', () => {
     const file = SCHEMA_FILES.find((item) => item.href.endsWith('take-name.sql')) as URL
     expect(readSql(file, { LEASE_MS: 1 })).to.include('>= 1 /* LEASE_MS */')
     expect(() => readSql(file)).to.throw('names LEASE_MS, which has no value')
   })
 
-  it('every file of the PostgreSQL schema is executed at the creation of the schema', () => {
+  it('creating the PostgreSQL schema runs every file of the schema', () => {
     expect(SCHEMA_FILES.map(nameOf)).to.have.members(FILES.filter(isOfSchema).map(nameOf))
   })
 

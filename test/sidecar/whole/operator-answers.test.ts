@@ -6,7 +6,7 @@ import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sideca
 
 const TEXT = 'Good morning'
 
-describe('What the operator sees of one station', () => {
+describe('Operator answers about one station', () => {
   let whole: WholeSidecar
   beforeEach(async () => {
     whole = await startWholeSidecar()
@@ -32,7 +32,7 @@ describe('What the operator sees of one station', () => {
   }
 
   // Shows: sidecar O2.2.
-  it('GET /stations/CALL shows devices, pushes and acks, and never a text', async () => {
+  it('GET /stations/CALL shows devices, pushes and acks, and never a message text', async () => {
     const before = whole.clock.now()
     const answer = await withMessage()
     const { time, ackedAt } = answer.messages[0]!
@@ -60,7 +60,7 @@ describe('What the operator sees of one station', () => {
   })
 
   // Shows: sidecar O2.2.
-  it('GET /stations lists stations in pages, and refuses a wrong cursor', async () => {
+  it('GET /stations lists stations in pages, and refuses an invalid page cursor', async () => {
     for (const callsign of ['N2CALL', 'N1CALL']) await whole.register(callsign)
     const { stations, next } = await list()
     expect(stations.map((each) => each.station)).to.deep.equal(['N1CALL-7', 'N2CALL-7'])
@@ -75,7 +75,7 @@ describe('What the operator sees of one station', () => {
   })
 
   // Shows: sidecar O2.2.
-  it('the page of a station shows the same, under the policy of the status page', async () => {
+  it("the status page of a station shows its report, under the status page's policy", async () => {
     await withMessage()
     const status = await get('/')
     expect(await status.text()).to.include('<a href="/view">')
@@ -91,7 +91,7 @@ describe('What the operator sees of one station', () => {
   })
 
   // Shows: sidecar O2.3.
-  it('POST /notify pushes a test to each device, which is stored nowhere', async () => {
+  it('POST /notify pushes a test to each device, and stores it nowhere', async () => {
     await whole.register('N0CALL')
     await whole.register('N0CALL', { deviceId: 'tablet', platform: 'ios', pushToken: 'ab'.repeat(32) })
     expect(await notify({ station: 'n0call-7', text: 'Is this on?' })).to.deep.equal({
@@ -111,7 +111,7 @@ describe('What the operator sees of one station', () => {
     expect(devices.map(({ lastPush }) => lastPush)).to.deep.equal([null, null])
   })
 
-  it('POST /notify reports a dead token, and sends nothing to it again', async () => {
+  it('POST /notify reports a dead push token, and sends nothing to it again', async () => {
     await whole.register('N0CALL')
     whole.fcm.uninstall('token-of-N0CALL')
     const outcomes = async () => (await notify({ station: 'N0CALL-7' })).body.devices
@@ -123,7 +123,7 @@ describe('What the operator sees of one station', () => {
     expect((await station()).devices[0]).to.include({ tokenDead: true })
   })
 
-  it('POST /notify refuses wrong bodies and unknown stations', async () => {
+  it('POST /notify refuses invalid bodies and unknown stations', async () => {
     for (const body of [
       {},
       [],

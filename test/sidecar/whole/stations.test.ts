@@ -22,7 +22,7 @@ describe('The stations of a sidecar', () => {
   }
 
   // Shows: sidecar 2.3, 2.13, 15.1, 15.2.
-  it('the APRS-IS filter asks for messages to registered stations, and no others', async () => {
+  it('the APRS-IS filter requests messages to registered stations, and no others', async () => {
     await whole.register('N0CALL')
     await whole.register('N1CALL', { platform: 'ios', pushToken: TABLET })
     expect(whole.upstream.clients().map(({ filter }) => filter)).to.deep.equal(['g/N0CALL-7/N1CALL-7'])

@@ -63,7 +63,7 @@ describe('The shared memory for answers', () => {
     return fills
   }
 
-  it('an answer to a slow reader stays intact while the server answers others', async () => {
+  it('an answer to a slow reader stays intact while the server sends other answers', async () => {
     const expected = Array.from({ length: 1200 }, (_, index) => index % 256)
     // More than the system takes for a reader who reads nothing.
     const stuck = new Promise<void>((resolve) => {
@@ -89,7 +89,7 @@ describe('The shared memory for answers', () => {
     expect(await fillsOf(client, 2)).to.deep.equal([1, 2])
   })
 
-  it('the next answer reuses the memory of a finished one, over TLS too', async () => {
+  it('the next answer reuses the memory of a finished answer, over TLS too', async () => {
     const { ca, server: certificate } = await makeCertificates()
     const memories: ArrayBufferLike[] = []
     const copyTo = (target: Buffer) => void memories.push(target.fill(1, 0, BYTES).buffer)

@@ -21,7 +21,7 @@ describe('The avatar hash', () => {
   })
 
   // Shows: sidecar 5.8, 5.9.
-  it('the hash of a lone icon is icon:<name>, the hash of no avatar is empty', () => {
+  it('the hash of an icon without image is icon:<name>; without avatar, it is empty', () => {
     expect(avatarHash('dog', '')).to.equal('icon:dog')
     expect(avatarHash('', '')).to.equal('')
   })
@@ -32,13 +32,13 @@ describe('The avatar in a register call', () => {
   const decide = (members: object) => decideAvatar({ avatarUpdate: true, ...members })
 
   // Shows: sidecar 5.6, 5.10, 11.11, 11.19, 14.1, 22.2.
-  it('the stored avatar stays if the call does not set avatarUpdate', () => {
+  it('the stored avatar stays if a register call does not set avatarUpdate', () => {
     for (const avatarUpdate of [undefined, false, null])
       for (const rest of [{}, { avatarHash: 'icon:cat' }, { avatarIcon: 'dog', avatarImage: 'junk' }])
         expect(decide({ avatarUpdate, ...rest })).to.deep.equal({ kind: 'keep' })
   })
 
-  it('the avatar sent replaces the stored one, with a hash that the server computes', () => {
+  it('an uploaded avatar replaces the stored one, with a hash computed by the server', () => {
     for (const [sent, stored] of [
       [{ avatarIcon: 'dog' }, { icon: 'dog', image: '', hash: 'icon:dog' }],
       [
@@ -50,14 +50,14 @@ describe('The avatar in a register call', () => {
   })
 
   // Shows: sidecar C5.5.
-  it('an empty or missing icon, image and hash clear the avatar', () => {
+  it('an upload with empty or missing icon, image and hash clears the avatar', () => {
     const empty = { avatarIcon: '', avatarImage: '', avatarHash: '' }
     for (const sent of [empty, {}, { avatarIcon: null, avatarImage: null }])
       expect(decide(sent)).to.deep.equal({ kind: 'replace', icon: '', image: '', hash: '' })
   })
 
   // Shows: sidecar 5.7, C5.6.
-  it('an avatar with the hash of a different avatar is refused', () => {
+  it('refuses an avatar with the hash of another avatar', () => {
     fc.assert(
       fc.property(fc.string(), (avatarHash) => {
         const { kind } = decide({ avatarIcon: 'dog', avatarHash })
@@ -69,7 +69,7 @@ describe('The avatar in a register call', () => {
   })
 
   // Shows: sidecar 5.4, 21.4.
-  it('an avatar image over 24000 characters is refused', () => {
+  it('refuses an avatar image of more than 24000 characters', () => {
     expect(pngOfLength(24_000)).to.have.length(24_000)
     expect(decide({ avatarImage: pngOfLength(24_000) }).kind).to.equal('replace')
     const reason = 'An image has at most 24000 characters.'
@@ -88,14 +88,14 @@ describe('The avatar in a register call', () => {
     ['is a data URL', `data:image/png;base64,${image}`],
     ['is not a PNG', Buffer.from('hello there!').toString('base64')],
   ] as const)
-    it(`an avatar is refused when its image ${caseName}`, () =>
+    it(`refuses an avatar whose image ${caseName}`, () =>
       expect(decide({ avatarImage: text })).to.deep.include({ kind: 'invalid', member: 'avatarImage' }))
 
-  it('an avatar image with base64 padding is accepted', () =>
+  it('accepts an avatar image with base64 padding', () =>
     expect(decide({ avatarImage: padded }).kind).to.equal('replace'))
 
   // Shows: sidecar 5.1.
-  it('an avatar is refused if its icon name is too long or has control characters', () => {
+  it('refuses an avatar whose icon name is too long or has control characters', () => {
     for (const avatarIcon of ['x'.repeat(64), '\u{1f6b2}']) expect(decide({ avatarIcon }).kind).to.equal('replace')
     for (const avatarIcon of ['x'.repeat(65), 'a\nb', '\ud800', 'a\udfff', '\udeb2\ud83d'])
       expect(decide({ avatarIcon })).to.deep.include({ kind: 'invalid', member: 'avatarIcon' })

@@ -9,7 +9,7 @@ import {
 const NETWORK = '2001:db8:0:7::/64'
 const SOME = ['10.0.0.0/8', '192.0.2.5', '2001:db8:1::/48', 'fe80::/10']
 
-describe('The client of a request', () => {
+describe('The client address of a request behind proxies', () => {
   // Shows: sidecar C1.23, C3.13.
   for (const [name, trusted, cases] of [
     [
@@ -77,8 +77,8 @@ describe('The client of a request', () => {
     })
 })
 
-describe('The client of a connection', () => {
-  it('the client of a connection is its IPv4 peer, or the /64 of its IPv6 peer', () => {
+describe('The client address of a connection', () => {
+  it("a connection's client is its IPv4 address, or the /64 of its IPv6 address", () => {
     for (const trustProxy of [false, ['10.0.0.0/8']])
       expect(['::ffff:192.0.2.1', '2001:db8:0:7:ffff::2'].map(clientOfPeerBy(trustProxy))).to.deep.equal([
         '192.0.2.1',

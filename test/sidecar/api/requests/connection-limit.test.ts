@@ -61,7 +61,7 @@ describe('The limit on connections per address', () => {
   const over = async () => (await answerOn(await open())) === ''
 
   // Shows: sidecar C13.8.
-  it('closes a connection over the limit unanswered, and serves other addresses', async () => {
+  it("closes connections over an address's limit unanswered, and serves others", async () => {
     await start()
     for (let count = 0; count < LIMIT; count++) await open()
     expect(await over()).to.equal(true)
@@ -71,7 +71,7 @@ describe('The limit on connections per address', () => {
   })
 
   // Shows: sidecar C13.9.
-  it('counts a TLS connection from its start, before the handshake', async () => {
+  it('a TLS connection counts towards the limit from its start, before the handshake', async () => {
     await start(true)
     for (let count = 0; count < LIMIT; count++) await open()
     expect(await answerOn(secured(await open()))).to.equal('')
@@ -80,7 +80,7 @@ describe('The limit on connections per address', () => {
   })
 
   // Shows: sidecar C13.8.
-  it('a closed connection makes room for a new one from the same address', async () => {
+  it('closing a connection allows a new one from the same address', async () => {
     await start(true)
     for (let round = 0; round < 2 * LIMIT; round++) {
       let answer = ''
@@ -94,13 +94,13 @@ describe('The limit on connections per address', () => {
   })
 
   // Shows: sidecar C13.10.
-  it('does not limit the connections of a trusted proxy', async () => {
+  it('the limit per address does not apply to connections of a trusted proxy', async () => {
     await start(false, ['127.0.0.1'])
     for (let count = 0; count < LIMIT; count++) await open()
     expect(await over()).to.equal(false)
   })
 
-  it('counts each connection that the server refuses over maxConnections', async () => {
+  it('counts each connection that the server refuses because of maxConnections', async () => {
     let dropped = 0
     const server = createServer()
     server.maxConnections = 1

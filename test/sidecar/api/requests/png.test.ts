@@ -27,7 +27,7 @@ const iccp = (profile: Buffer) => ({
 })
 
 describe('An avatar image', () => {
-  it('accepts a PNG with several data chunks and plain text', () => {
+  it('accepts a PNG with several data chunks and uncompressed text', () => {
     const [header, data, end] = pngChunks()
     const half = { type: 'IDAT', data: data!.data.subarray(0, 5) }
     const rest = { type: 'IDAT', data: data!.data.subarray(5) }
@@ -41,7 +41,7 @@ describe('An avatar image', () => {
     ['0x0', { width: 0, height: 0 }],
   ] as const) {
     // Shows: sidecar 5.3, 21.5.
-    it(`refuses a PNG of ${size} pixels`, () => {
+    it(`refuses a PNG avatar of ${size} pixels`, () => {
       expect(fault(options)).to.equal('The PNG is not 64x64 pixels.')
     })
   }
@@ -78,19 +78,19 @@ describe('An avatar image', () => {
   })
 
   // Shows: sidecar 5.3.
-  it('refuses a PNG if its image data is not compressed, or ends early', () => {
+  it('refuses a PNG whose image data is not compressed, or ends early', () => {
     expect(pngFault(pngWith(RGBA_8, Buffer.from([7, 99, 180, 3])))).to.equal(UNDECODABLE)
     const whole = deflateSync(rows(64, 256))
     for (let length = 0; length < whole.length; length++)
       expect(pngFault(pngWith(RGBA_8, whole.subarray(0, length)))).to.equal(UNDECODABLE)
   })
 
-  it('refuses a PNG if its image data has too few or too many rows', () => {
+  it('refuses a PNG whose image data has too few or too many rows', () => {
     for (const data of [rows(63, 256), rows(65, 256), Buffer.alloc(30_000_000)])
       expect(pngFault(pngWith(RGBA_8, deflateSync(data)))).to.equal(UNDECODABLE)
   })
 
-  it('refuses a PNG if a row names an unknown filter', () => {
+  it('refuses a PNG in which a row names an unknown filter', () => {
     for (const filter of [0, 4]) expect(pngFault(pngWith(GREY_1, deflateSync(rows(64, 8, filter))))).to.equal(undefined)
     const last = Buffer.concat([rows(63, 8), rows(1, 8, 5)])
     expect(pngFault(pngWith(GREY_1, deflateSync(last)))).to.equal('The PNG has a row with an unknown filter.')
@@ -116,7 +116,7 @@ describe('An avatar image', () => {
       expect(pngFault(pngWith([depth, colourType, 0, 0, 0], deflateSync(rows(64, 64))))).to.match(/header/)
   })
 
-  it('accepts an interlaced PNG only with the rows of its seven passes', () => {
+  it('accepts an interlaced PNG only if it has exactly the rows of its seven passes', () => {
     const passes = [rows(8, 8), rows(8, 8), rows(8, 16), rows(16, 16), rows(16, 32), rows(32, 32), rows(32, 64)]
     const data = Buffer.concat(passes)
     expect(pngFault(pngWith([8, 0, 0, 0, 1], deflateSync(data)))).to.equal(undefined)
@@ -124,7 +124,7 @@ describe('An avatar image', () => {
     expect(pngFault(pngWith([8, 0, 0, 0, 2], deflateSync(data)))).to.match(/header/)
   })
 
-  it('refuses a PNG palette that is missing, superfluous or of an invalid size', () => {
+  it('refuses a PNG whose palette is missing, superfluous or of an invalid size', () => {
     const palette = (bytes: number) => [{ type: 'PLTE', data: Buffer.alloc(bytes) }]
     const data = deflateSync(rows(64, 8))
     expect(pngFault(pngWith(PALETTE_1, data, palette(6)))).to.equal(undefined)
@@ -139,7 +139,7 @@ describe('An avatar image', () => {
       expect(fault({ extra: [{ type, data: Buffer.alloc(8) }] })).to.equal('The PNG is animated.')
   })
 
-  it('refuses a PNG with compressed text, but accepts plain text', () => {
+  it('refuses a PNG with compressed text, but accepts uncompressed text', () => {
     const text = (type: string, data: string) => fault({ extra: [{ type, data: Buffer.from(data, 'latin1') }] })
     expect(text('iTXt', 'a\0\0\0\0\0b')).to.equal(undefined)
     for (const [type, data] of [

@@ -63,7 +63,7 @@ describe('The ring buffers in memory', () => {
     )
   })
 
-  it('a cached ring omits messages of an earlier registration of its station', async () => {
+  it('a cached ring omits messages from an earlier registration of its station', async () => {
     await append(store, 'for the one before')
     expect(await texts('N0CALL')).to.deep.equal(['for the one before'])
     await store.stations.remove('N0CALL')
@@ -75,7 +75,7 @@ describe('The ring buffers in memory', () => {
     expect(await texts('N0CALL')).to.deep.equal(['for this one'])
   })
 
-  it('a cached ring shows a message only once it is stored, even to concurrent syncs', async () => {
+  it('a cached ring shows a message only after it is stored, even to concurrent syncs', async () => {
     await append(store, 'one')
     await texts('N0CALL')
     const storing = append(store, 'two')
@@ -94,7 +94,7 @@ describe('The ring buffers in memory', () => {
     expect(await avatars()).to.deep.equal({ W1AW: hash })
   })
 
-  it('an unsent answer keeps its messages while the station receives newer ones', async () => {
+  it('an unsent answer keeps its messages while its station receives newer messages', async () => {
     await append(store, '1', '2', '3', '4', '5')
     const earlier = [await rings.since('N0CALL', '', 0), await rings.since('N0CALL', '', 0)]
     await earlier[0]?.head.compressed()
@@ -105,7 +105,7 @@ describe('The ring buffers in memory', () => {
     expect(await texts('N0CALL')).to.deep.equal(['5', '6', '7', '8', '9'])
   })
 
-  it('the size of the ring cache includes compressed answers, without spare memory', async () => {
+  it('the reported size of the ring cache includes compressed answers', async () => {
     await append(store, 'x'.repeat(1000))
     const answer = await rings.since('N0CALL', '', 0)
     const earlier = rings.bytes
@@ -118,7 +118,7 @@ describe('The ring buffers in memory', () => {
     const stations = Array.from({ length: 40 }, (_, index) => `K${index}AB`)
     beforeEach(() => register(store, ...stations))
 
-    it('the ring cache drops stations that no client requests any more', async () => {
+    it('the ring cache drops rings of stations that clients no longer request', async () => {
       await append(store, ...stations.map((to) => message('x'.repeat(1000), { to })))
       let requestCount = 0
       const history: Store['history'] = {

@@ -34,7 +34,7 @@ describe('The ring cache over a shared store', () => {
     }
   })
 
-  it('shared rings read each message once, and none of an earlier registration', async () => {
+  it('shared rings read each message once, and no message of an earlier registration', async () => {
     const read: number[] = []
     const rings = sharedRings(async (...asked) => {
       const answer = await store.history.since(...asked)
@@ -58,7 +58,7 @@ describe('The ring cache over a shared store', () => {
     expect(await texts()).to.deep.equal(['d'])
   })
 
-  it('shared rings have no gap after a client sends a newer cursor than theirs', async () => {
+  it('shared rings skip no message after a client sends a cursor newer than the rings', async () => {
     const rings = sharedRings()
     await append(store, 'a')
     await rings.since('N0CALL', '', 0)
@@ -68,7 +68,7 @@ describe('The ring cache over a shared store', () => {
     expect(await textsIn(rings)).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
-  it('shared rings reload when the history has lost messages that they hold', async () => {
+  it('shared rings reload if the history has lost messages that the rings contain', async () => {
     let lost = false
     const rings = sharedRings(async (...asked) => {
       const answer = await store.history.since(...asked)

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { afterDropMs, backoffMs } from '../../../../sidecar/aprsis/connection/backoff.ts'
 
 describe('The reconnect delay', () => {
-  it('waits at least 1 s, and at most a limit that doubles up to 60 s', () => {
+  it('waits at least 1 s to reconnect, at most a limit that doubles up to 60 s', () => {
     const limits = [1, 2, 3, 4, 5, 6, 7, 100, 5000].map((failures) => backoffMs(failures, 1))
     expect(limits).to.deep.equal([2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000, 60_000])
     expect(backoffMs(1, 0)).to.equal(1000)
@@ -13,7 +13,7 @@ describe('The reconnect delay', () => {
     expect(backoffMs(3, 0.5)).to.equal(4500)
   })
 
-  it('waits 2 to 4 s after the server dropped a login', () => {
+  it('waits 2 to 4 s to reconnect after the server dropped a login', () => {
     expect([0, 0.5, 1].map(afterDropMs)).to.deep.equal([2000, 3000, 4000])
   })
 })

@@ -97,7 +97,7 @@ describe('A connection to APRS-IS', () => {
     await inState('up')
   }
 
-  it('leave() ends reconnecting, and closes at once without a login', async () => {
+  it('leaving APRS-IS stops reconnecting, and closes at once if there is no login', async () => {
     await openUp()
     connection.leave()
     connection.leave()
@@ -110,7 +110,7 @@ describe('A connection to APRS-IS', () => {
     await connection.close()
   })
 
-  it('a leaving connection waits at most 5 s for the server to close', async () => {
+  it('leaving APRS-IS waits at most 5 s for the server to close the connection', async () => {
     await openUp()
     server.stall()
     connection.leave()
@@ -120,7 +120,7 @@ describe('A connection to APRS-IS', () => {
     expect(connection.status().state).to.equal('closed')
   })
 
-  it('a leaving connection stays open while paused reading leaves data unread', async () => {
+  it('leaving APRS-IS keeps the connection open while paused reading leaves data', async () => {
     await openUp()
     connection.pause()
     server.inject('BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :late')
@@ -133,7 +133,7 @@ describe('A connection to APRS-IS', () => {
     expect(lines).to.have.length(1)
   })
 
-  it('logs once that it avoids a server, even if each retry reaches it again', async () => {
+  it('logs once that it avoids a server, even if each retry reaches that server again', async () => {
     await openUp({ avoids: () => true })
     expect(server.traffic.logins).to.equal(4)
     expect(shown('event', 'call', 'server', 'moves')).to.deep.equal([
@@ -142,7 +142,7 @@ describe('A connection to APRS-IS', () => {
     ])
   })
 
-  it('close ends a wait to reconnect, and is idempotent', async () => {
+  it('closing a connection ends its wait to reconnect, and is idempotent', async () => {
     server.refuseLogins = true
     open()
     await inState('waiting')
@@ -153,7 +153,7 @@ describe('A connection to APRS-IS', () => {
   })
 
   // Shows: sidecar C7.12.
-  it('abandons a connection attempt after 10 s', async () => {
+  it('abandons an attempt to connect to APRS-IS after 10 s', async () => {
     network.hold()
     open()
     await clock.advance(9999)
@@ -174,7 +174,7 @@ describe('A connection to APRS-IS', () => {
     expect(server.traffic.logins).to.equal(0)
   })
 
-  it('close aborts a connection attempt at once', async () => {
+  it('closing a connection aborts its attempt to connect at once', async () => {
     network.hold()
     open()
     await connection.close()
@@ -198,7 +198,7 @@ describe('A connection to APRS-IS', () => {
     await until(() => lines.length === 1)
   })
 
-  it('requests one filter at a time, and skips all waiting ones but the newest', async () => {
+  it('requests one filter at a time, and of waiting filters only the newest', async () => {
     await openUp()
     const requests: string[] = []
     server.events.on('filter', (_client, { text }) => requests.push(text))
@@ -220,7 +220,7 @@ describe('A connection to APRS-IS', () => {
   })
 
   // Shows: sidecar C7.8.
-  it('ignores a late confirmation of an earlier filter', async () => {
+  it('ignores the late confirmation of an earlier filter', async () => {
     await openUp()
     server.filterHabit = 'silent'
     connection.setFilter('g/BB1BB')
@@ -252,7 +252,7 @@ describe('A connection to APRS-IS', () => {
       })
     }
 
-    it('delivers over TCP everything that the server sent before leave()', async () => {
+    it('leave() delivers everything that the server sent before it, over TCP', async () => {
       await openUp(TCP)
       for (let count = 0; count < 2000; count++) server.inject(`BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :message ${count}`)
       // Written to the kernel by now, and not read: that needs another turn of the event loop.
@@ -274,7 +274,7 @@ describe('A connection to APRS-IS', () => {
       await server.until(() => server.received.at(-1)?.line.startsWith(`N0CALL>APRS,TCPIP*:>${sent - 1}x`) === true)
     })
 
-    it('yields to the event loop after each read of a flood of short lines', async () => {
+    it('yields to the event loop after each read during a flood of short lines', async () => {
       const flooder = new Worker(FLOODER, { eval: true })
       const [port] = await once(flooder, 'message')
       let received = 0
@@ -298,7 +298,7 @@ describe('A connection to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.16.
-    it('retries with a new lookup if the host name cannot be resolved', async () => {
+    it("retries with a new lookup if the server's host name cannot be resolved", async () => {
       let looked = 0
       lookUpBy((match) => {
         looked += 1
@@ -312,7 +312,7 @@ describe('A connection to APRS-IS', () => {
       expect(looked).to.equal(2)
     })
 
-    it('waits for a slow address of the host name before trying the next', async () => {
+    it("waits for a slow address of the server's host name before trying the next", async () => {
       // The kernel drops what goes beyond the backlog, and takes the next packet, a second later.
       const listener = createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 })
       await once(listener, 'listening')

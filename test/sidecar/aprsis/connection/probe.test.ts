@@ -5,7 +5,7 @@ import { probeUpstream } from '../../../../sidecar/aprsis/connection/probe.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { settingsOf } from '../../../support/settings-of.ts'
 
-describe('A probe of APRS-IS', () => {
+describe('A login of the live check at APRS-IS', () => {
   let server: AprsIsServer
   beforeEach(async () => {
     server = await startAprsIs()
@@ -21,13 +21,13 @@ describe('A probe of APRS-IS', () => {
     return outcome.callsign
   }
 
-  it('a probe logs in with the last of the login callsigns', async () => {
+  it('the live check logs in to APRS-IS with the last of the login callsigns', async () => {
     expect(await callOf('N0CALL-10')).to.equal('N0CALL-16')
     expect(await callOf('N0CALL')).to.equal('N0CALL-16')
     expect(await callOf('N0CALL-16')).to.equal('N0CALL-17')
   })
 
-  it('a probe logs in with the configured callsign if there is no other', async () => {
+  it('the live check logs in with the configured callsign if there is no other', async () => {
     expect(await callOf('AB1CDEF-1')).to.equal('AB1CDEF-1')
   })
 })

@@ -43,14 +43,14 @@ describe('The plan of APRS-IS connections', () => {
   })
 
   // Shows: sidecar C2.6.
-  it('returns to one connection, changed in place, when few stations remain', () => {
+  it('returns to one connection, changed in place, if few stations remain', () => {
     const carriers = [carrier(2, stationKeys(20, 800)), carrier(1, stationKeys(800))]
     const plan = planConnections(new Set(stationKeys(55)), carriers, limits, false)
     expect(plan.change).to.deep.equal(new Map([[1, new Set(stationKeys(55))]]))
     expect(plan).to.deep.include({ open: [], retire: new Set([2]), tight: true })
   })
 
-  it('adds new stations to a small connection, and keeps large ones unchanged', () => {
+  it('adds new stations to a small connection, and keeps large connections unchanged', () => {
     const big = carrier(1, stationKeys(800))
     const opened = planConnections(new Set(stationKeys(801)), [big], limits, false)
     expect(opened.open).to.deep.equal([new Set(stationKeys(1, 800))])
@@ -61,7 +61,7 @@ describe('The plan of APRS-IS connections', () => {
     expect(changed).to.deep.include({ open: [], retire: new Set(), tight: false })
   })
 
-  it('merges a full small connection into the large one with the most room', () => {
+  it('merges a full small connection into the large connection with the most room', () => {
     const carriers = [
       carrier(3, stationKeys(55, 1500)),
       carrier(2, stationKeys(630, 870)),
@@ -80,7 +80,7 @@ describe('The plan of APRS-IS connections', () => {
     expect(compact).to.deep.include({ open: [wanted], retire: new Set([1]), tight: true })
   })
 
-  it('replaces a large connection that must close, and keeps the others unchanged', () => {
+  it('replaces a large connection that must close, and keeps other connections', () => {
     const carriers = [carrier(2, stationKeys(600, 800)), carrier(1, stationKeys(800), true)]
     const plan = planConnections(new Set(stationKeys(1399)), carriers, limits, false)
     expect(plan.open).to.deep.equal([new Set(stationKeys(800))])
@@ -93,7 +93,7 @@ describe('The plan of APRS-IS connections', () => {
     expect(planConnections(new Set(), [carrier(1, [])], limits, false)).to.deep.include({ open: [], retire: new Set() })
   })
 
-  it('omits new stations if the filters have no room, and lists them', () => {
+  it('omits new stations if the filters have no room, and lists these stations', () => {
     const carriers = [carrier(1, stationKeys(885))]
     const plan = planConnections(new Set(stationKeys(890)), carriers, { ...limits, maxConnections: 1 }, false)
     expect(plan.leftOut.length).to.be.within(1, 10)
@@ -111,7 +111,7 @@ describe('The plan of APRS-IS connections', () => {
   })
 
   // Shows: sidecar C7.6.
-  it('the plan carries every station within all limits, from any earlier state', () => {
+  it('a connection plan has every station within all limits, from any earlier state', () => {
     fc.assert(
       fc.property(situation, ({ wanted, carried, trackOutgoing, compact }) => {
         const form = { ...limits, trackOutgoing }
@@ -137,7 +137,7 @@ describe('The plan of APRS-IS connections', () => {
     )
   })
 
-  it('a second plan for unchanged stations changes nothing', () => {
+  it('a second connection plan for unchanged stations changes nothing', () => {
     fc.assert(
       fc.property(stations, fc.boolean(), (wanted, trackOutgoing) => {
         const form = { ...limits, trackOutgoing }

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { isHeard, watchHeard } from '../../../../sidecar/aprsis/filters/readiness.ts'
 
 describe('The readiness of the filters', () => {
-  it('the filters are ready if each station is in one that is up, or has no room', () => {
+  it('the filters are ready if each station is in an active filter or is omitted', () => {
     const wanted = new Set(['A', 'B', 'C'])
     expect(isHeard(wanted, [], [new Set(['A', 'B']), new Set(['C'])])).to.equal(true)
     expect(isHeard(wanted, ['C'], [new Set(['A', 'B'])])).to.equal(true)
@@ -10,12 +10,12 @@ describe('The readiness of the filters', () => {
     expect(isHeard(wanted, [], [new Set(['A', 'B', 'D', 'E'])])).to.equal(false)
   })
 
-  it('is not ready while no connection is up, even without stations', () => {
+  it('the filters are not ready while no connection is up, even without stations', () => {
     expect(isHeard(new Set(), [], [])).to.equal(false)
     expect(isHeard(new Set(), [], [new Set()])).to.equal(true)
   })
 
-  it('readiness follows each change of stations, connections and omitted stations', () => {
+  it('readiness of the filters follows changes of stations and connections', () => {
     const heard = watchHeard()
     const [first, both, second] = [new Set(['A']), new Set(['A', 'B']), new Set(['B'])]
     expect(heard(both, [], [])).to.equal(false)
@@ -28,7 +28,7 @@ describe('The readiness of the filters', () => {
     expect(heard(second, [], [])).to.equal(false)
   })
 
-  it('does not check the stations again while nothing has changed', () => {
+  it('readiness does not check the stations again while nothing has changed', () => {
     const wanted = new Set(['A', 'B'])
     let looks = 0
     wanted[Symbol.iterator] = () => {

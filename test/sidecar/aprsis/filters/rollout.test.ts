@@ -71,7 +71,7 @@ describe('The rollout of a connection plan', () => {
       for (const [members, steps, rest] of situations) expect(nextSteps(members, rest)).to.deep.equal(steps)
     })
 
-  it('changes only one of two filters that each drop a station of the other', () => {
+  it('of two filters that exchange stations, only one changes at a time', () => {
     const steps = nextSteps([
       member(1, ['A', 'B'], { next: new Set(['A']) }),
       member(2, ['A', 'B'], { next: new Set(['B']) }),

@@ -66,7 +66,7 @@ describe('Several instances at APRS-IS', () => {
   const listening = () => [...instances.values()].filter((item) => slotOf(item) !== null)
   const callsOf = (item: LinkHarness | undefined) => item?.link.status().connections.map(({ callsign }) => callsign)
 
-  describe('The election of listeners', () => {
+  describe('The election of instances that listen at APRS-IS', () => {
     it('aprsis.listeners instances listen, the first with the configured callsign', async () => {
       const [a, b, c] = await startThree()
       expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
@@ -96,7 +96,7 @@ describe('Several instances at APRS-IS', () => {
       expect(a?.link.status().others.map(({ instance }) => instance)).to.deep.equal(['b'])
     })
 
-    it('an instance with aprsis.listen false never listens, and no listener is missed', async () => {
+    it('an instance with aprsis.listen false never listens, even if no other does', async () => {
       const deaf = start('deaf', { listen: false })
       const second = await ready('other')
       await clock.advance(2000)
@@ -116,7 +116,7 @@ describe('Several instances at APRS-IS', () => {
   })
 
   describe('The replacement of a listener', () => {
-    it('a standby replaces a dead listener within 7 s, and no message is missed', async () => {
+    it('a standby instance replaces a dead listener within 7 s, and no message is missed', async () => {
       const [, b, c] = await startThree()
       await kill('a')
       const texts = b?.send(stations) ?? []
@@ -130,7 +130,7 @@ describe('Several instances at APRS-IS', () => {
       expect(server.traffic.replaced).to.equal(0)
     })
 
-    it('a standby replaces a closed listener within a second', async () => {
+    it('a standby instance replaces a closed listener within a second', async () => {
       const [a, , c] = await startThree()
       await a?.link.close()
       await clock.advance(1000)
@@ -159,7 +159,7 @@ describe('Several instances at APRS-IS', () => {
       await first.until(() => !first.link.status().connected)
     }
 
-    it('an offline listener yields its slot after 30 s, and later fills only vacant ones', async () => {
+    it('an offline listener yields after 30 s, and later only takes a vacant slot', async () => {
       const a = await ready('a', {}, { connect })
       const b = await ready('b')
       const c = start('c')
@@ -184,7 +184,7 @@ describe('Several instances at APRS-IS', () => {
   })
 
   describe('The listeners while the store is unreachable', () => {
-    it('listeners stay logged in during a store outage, even if they return last', async () => {
+    it('listeners stay logged in during a store outage, even if their store returns last', async () => {
       const [a, b, c] = await startThree()
       const logins = server.traffic.logins
       for (const name of ['a', 'b', 'c']) leases.unreachableBy.add(name)
@@ -201,7 +201,7 @@ describe('Several instances at APRS-IS', () => {
       expect(a?.events('leases-renewed')).to.have.length(1)
     })
 
-    it('no listener logs in while its lease may have expired, until the store is back', async () => {
+    it('no listener logs in while its lease may have expired, until the store returns', async () => {
       const [a, b] = await startThree()
       for (const name of ['a', 'b', 'c']) leases.unreachableBy.add(name)
       await clock.advance(5000)
@@ -231,7 +231,7 @@ describe('Several instances at APRS-IS', () => {
       await a.ready()
     })
 
-    it('a listener cut off from the store yields for good when its callsign is taken', async () => {
+    it('a listener without store yields for good if another one takes its callsign', async () => {
       const [a, , c] = await startThree()
       leases.unreachableBy.add('a')
       await clock.advance(8000)
@@ -283,7 +283,7 @@ describe('Several instances at APRS-IS', () => {
       expect(Object.keys(leases.holders()).filter((name) => name.startsWith('call/'))).to.have.length(1)
     })
 
-    it('a listener replaces a lost callsign, but keeps the configured one', async () => {
+    it('a listener replaces a lost callsign, unless it is the configured one', async () => {
       stations = stationKeys(900)
       const a = await ready('a')
       const b = await ready('b')
@@ -302,7 +302,7 @@ describe('Several instances at APRS-IS', () => {
       await a.reaches(stations)
     })
 
-    it('listeners share the callsigns equally, and report stations beyond them', async () => {
+    it('listeners share the callsigns equally, and report stations without room', async () => {
       stations = stationKeys(9200)
       const a = start('a', { listeners: 4, maxConnections: 99, trackOutgoing: true })
       await a.until(() => a.link.status().leftOut > 0 && a.link.ready())
@@ -354,7 +354,7 @@ describe('Several instances at APRS-IS', () => {
       expect(serversOf(a)).to.deep.equal(['T2FIX'])
     })
 
-    it('a listener stays on the only server after three more tries', async () => {
+    it('a listener stays on the only server after three further tries', async () => {
       await ready('a')
       await clock.advance(1000)
       await ready('b')

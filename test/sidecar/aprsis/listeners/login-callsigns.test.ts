@@ -15,13 +15,13 @@ function callsInTurn(configured: string): ReadonlySet<string> {
   return takenName
 }
 
-describe('The login callsign of a further connection', () => {
-  it('a connection logs in with the configured callsign while that is free', () => {
+describe('The login callsign of an additional connection', () => {
+  it('a connection logs in with the configured callsign if that is free', () => {
     expect(freeLoginCallsign('N0CALL-10', new Set(), new Set())).to.equal('N0CALL-10')
   })
 
   // Shows: sidecar C1.8.
-  it('picks an SSID that no radio, connection or registered station uses', () => {
+  it('picks a login callsign that no radio, connection or registered station uses', () => {
     const inUse = new Set(['N0CALL', 'N0CALL-99'])
     expect(freeLoginCallsign('N0CALL', inUse, new Set(['N0CALL-98']))).to.equal('N0CALL-97')
     expect(freeLoginCallsign('N0CALL-10', new Set(['N0CALL-10']), new Set())).to.equal('N0CALL-99')
@@ -41,7 +41,7 @@ describe('The login callsign of a further connection', () => {
     expect(loginCallsigns('N0CALL-10')).to.not.include.members(['N0CALL', 'N0CALL-9', 'N0CALL-15'])
   })
 
-  it('there are at least as many login callsigns as loginCallsignCount says', () => {
+  it('at least loginCallsignCount login callsigns exist', () => {
     for (const configured of ['N0CALL', 'N0CALL-10', 'A1A', 'N0CALLS', 'N0CALLS-1', 'N0CALL-99']) {
       const calls = callsInTurn(configured)
       for (const call of calls) expect(call.length).to.be.at.most(9)

@@ -21,19 +21,19 @@ const tracking = { trackOutgoing: true }
 
 describe('The APRS-IS filter', () => {
   // Shows: sidecar 15.1.
-  it('the filter lists the stations in alphabetical order', () => {
+  it('the APRS-IS filter lists the stations in alphabetical order', () => {
     expect(filterText(new Set(['OE1ABC-7', 'AA1AA-1']), 'N0CALL', narrow)).to.equal('g/AA1AA-1/OE1ABC-7')
   })
 
   // Shows: sidecar 15.4, C1.10.
-  it('the filter also requests packets sent by the stations if tracking is on', () => {
+  it('with tracking, the APRS-IS filter also requests packets sent by the stations', () => {
     expect(filterText(new Set(['AA1AA-1', 'BB1BB-1']), 'N0CALL', tracking)).to.equal(
       'g/AA1AA-1/BB1BB-1 b/AA1AA-1/BB1BB-1',
     )
   })
 
   // Shows: sidecar C4.30.
-  it('the filter adds SSID 0 for stations without SSID, up to nine characters', () => {
+  it('the APRS-IS filter adds SSID 0 for stations without SSID, up to nine characters', () => {
     const stations = new Set(['BB1BB', 'AA1AA-0A', 'CC1CCCC', 'DD1DDDDD'])
     expect(filterText(stations, 'N0CALL', narrow)).to.equal('g/AA1AA-0A/BB1BB/BB1BB-0/CC1CCCC/CC1CCCC-0/DD1DDDDD')
     expect(filterText(new Set(['BB1BB']), 'N0CALL', tracking)).to.equal('g/BB1BB/BB1BB-0 b/BB1BB/BB1BB-0')
@@ -48,7 +48,7 @@ describe('The APRS-IS filter', () => {
       expect(filterBytes(stations, form)).to.equal(filterText(stations, 'N0CALL', form).length)
   })
 
-  it("without stations, the filter names only the login's own callsign", () => {
+  it("without stations, the APRS-IS filter names only the login's own callsign", () => {
     expect(filterText(new Set(), 'N0CALL-99', tracking)).to.equal('g/N0CALL-99')
   })
 
@@ -60,7 +60,7 @@ describe('The APRS-IS filter', () => {
   })
 
   // Shows: sidecar C7.2, F1.1.
-  it('a #filter line fits 55 stations of eight characters, but not 56', () => {
+  it('a #filter line has room for 55 stations of eight characters, but not 56', () => {
     const line = (count: number) => filterLine(filterText(new Set(stationKeys(count)), 'N0CALL', narrow))
     expect(line(55)).to.have.length(504)
     expect(filterBytes(stationKeys(55), narrow)).to.be.at.most(IN_PLACE_BYTES)
@@ -84,12 +84,12 @@ describe('The login line', () => {
   })
 
   // Shows: sidecar F1.3.
-  it('the login line has at most 7,998 bytes with the longest parts', () => {
+  it('the login line has at most 7,998 bytes, even with the longest parts', () => {
     expect(loginLine('N0CALL-99', 32767, 'x'.repeat(LOGIN_FILTER_BYTES))).to.have.length(MAX_LOGIN_LINE_BYTES)
     expect(MAX_LOGIN_LINE_BYTES).to.equal(7998)
   })
 
-  it("reads verified or unverified and the server's name from the login answer", () => {
+  it("reads the server's name and whether the login is verified from the login answer", () => {
     const parse = parseLoginAnswer
     expect(parse('# logresp N0CALL verified, server T2FIX')).to.deep.equal({ verified: true, server: 'T2FIX' })
     expect(parse('# logresp N0CALL unverified, server T2-A')).to.deep.equal({ verified: false, server: 'T2-A' })

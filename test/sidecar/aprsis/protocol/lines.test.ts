@@ -12,11 +12,11 @@ describe('The line splitter', () => {
     return (chunk: string) => split(Buffer.from(chunk, 'latin1'))
   }
 
-  it('keeps bytes above 0x7f and a CR within a line', () => {
+  it('splitting lines keeps bytes above 0x7f, and a CR within a line', () => {
     expect(splitter()('\xc3\xff\x80 a\rb\r\n')).to.deep.equal(['\xc3\xff\x80 a\rb'])
   })
 
-  it('accepts a line of the maximum length, split anywhere', () => {
+  it('accepts a line of the maximum length, wherever the stream is split', () => {
     const line = 'x'.repeat(MAX_LINE_BYTES)
     expect(splitter()(`${line}\r\n`)).to.deep.equal([line])
     const split = splitter()
@@ -26,7 +26,7 @@ describe('The line splitter', () => {
   })
 
   // Shows: sidecar C7.18.
-  it('drops a longer line, counts it once and continues with the next line', () => {
+  it('drops a line over the maximum length, counts it, and continues with the next', () => {
     const split = splitter()
     expect(split(`before\n${'x'.repeat(MAX_LINE_BYTES + 1)}\nafter\n`)).to.deep.equal(['before', 'after'])
     expect(tooLong).to.equal(1)
@@ -36,7 +36,7 @@ describe('The line splitter', () => {
   })
 
   // Shows: sidecar C7.18.
-  it('does not buffer an endless line in memory', () => {
+  it('does not buffer a line without end in memory', () => {
     const split = lineSplitter(MAX_LINE_BYTES, () => {})
     const chunk = Buffer.alloc(1024 * 1024, 'x')
     const usageBefore = process.memoryUsage().arrayBuffers

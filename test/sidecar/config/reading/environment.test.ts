@@ -23,7 +23,7 @@ describe('The environment variables of the sidecar', () => {
     ])
   })
 
-  it('an environment variable gets the type that the schema demands', () => {
+  it('an environment variable is read with the type that the schema demands', () => {
     expect(overrideOf('SIDECAR_APRSIS_PASSCODE', '-1')).to.equal(-1)
     expect(overrideOf('SIDECAR_APRSIS_TRACK_OUTGOING', 'true')).to.equal(true)
     expect(overrideOf('SIDECAR_HISTORY_DUPLICATE_MINUTES', '0.5')).to.equal(0.5)
@@ -33,7 +33,7 @@ describe('The environment variables of the sidecar', () => {
     expect(overrideOf('SIDECAR_LISTEN_TRUST_PROXY', '10.0.0.0/8, ::1')).to.deep.equal(['10.0.0.0/8', '::1'])
   })
 
-  it('a variable that does not fit its type stays text, for the schema to refuse', () => {
+  it("a variable that does not fit its type is refused with the schema's message", () => {
     expect(overrideOf('SIDECAR_LISTEN_PORT', '80 80')).to.equal('80 80')
     expect(overrideOf('SIDECAR_LISTEN_PORT', '0x50')).to.equal('0x50')
     expect(overrideOf('SIDECAR_APRSIS_TRACK_OUTGOING', 'yes')).to.equal('yes')
@@ -43,7 +43,7 @@ describe('The environment variables of the sidecar', () => {
     expect(read({ SIDECAR_APRSIS_HOST: '' })).to.deep.equal({ overrides: [], warnings: [] })
   })
 
-  it('warns of a variable that names no setting, and suggests the nearest name', () => {
+  it('warns of a variable that names no setting, and suggests the nearest setting', () => {
     expect(read({ SIDECAR_APRSIS_PASCODE: '1', SIDECAR_SERVICE_HOST: 'x', HOME: '/root' }).warnings).to.deep.equal([
       {
         path: 'SIDECAR_APRSIS_PASCODE',

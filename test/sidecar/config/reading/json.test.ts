@@ -44,7 +44,7 @@ describe('The JSON parser of the configuration', () => {
     ['{}\n{}', 2, 1, 'unexpected "{" after the end'],
     ['', 1, 1, 'the text ends too early'],
   ] as const) {
-    it(`names line and column of the mistake in ${JSON.stringify(text)}`, () => {
+    it(`names line and column of the JSON mistake in ${JSON.stringify(text)}`, () => {
       expect(parseJson(text)).to.deep.equal({ kind: 'syntax_error', line, column, reason })
     })
   }
@@ -58,7 +58,7 @@ describe('The JSON parser of the configuration', () => {
     })
   })
 
-  it('refuses JSON with nesting that would exhaust the stack', () => {
+  it('refuses JSON whose nesting would exhaust the stack', () => {
     expect(parseJson('['.repeat(100_000)).kind).to.equal('syntax_error')
   })
 

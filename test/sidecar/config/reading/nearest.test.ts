@@ -4,18 +4,18 @@ import { nearest } from '../../../../sidecar/config/reading/nearest.ts'
 const isKnown = ['callsign', 'passcode', 'port', 'host']
 
 describe('The nearest known name', () => {
-  it('suggests the known name that a typing mistake turns into the given one', () => {
+  it('suggests the known name that a typing mistake has changed', () => {
     expect(nearest('callsing', isKnown)).to.equal('callsign')
     expect(nearest('Passcode', isKnown)).to.equal('passcode')
     expect(nearest('prt', isKnown)).to.equal('port')
   })
 
-  it('suggests no name if no known one is similar', () => {
+  it('suggests no name if no known name is similar', () => {
     expect(nearest('database', isKnown)).to.equal(undefined)
     expect(nearest('x', [])).to.equal(undefined)
   })
 
-  it('a name of 1,000,000 characters does not slow the search for a similar name', () => {
+  it('suggesting a name stays fast for a given name of 1,000,000 characters', () => {
     expect(nearest('a'.repeat(1_000_000), isKnown)).to.equal(undefined)
   })
 })

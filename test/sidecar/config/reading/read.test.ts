@@ -15,17 +15,17 @@ const callsign = CALLSIGN
 const passcode = passcodeOf(callsign)
 
 describe('The configuration of the sidecar', () => {
-  it('accepts and ignores a top-level $schema, but reports one inside a section', () => {
+  it('accepts $schema at the top of the configuration, but not inside a section', () => {
     expect(settingsRead({ $schema: './sidecar.json', aprsis: { callsign } })).to.deep.equal(settingsRead({}))
     expect(pathsOf({ aprsis: { callsign, $schema: './sidecar.json' } })).to.deep.equal(['aprsis.$schema'])
   })
 
-  it('requires a callsign and no other setting', () => {
+  it('the configuration requires a callsign and no other setting', () => {
     expect(pathsOf('{}')).to.deep.equal(['aprsis.callsign'])
     expect(pathsOf({ aprsis: { callsign } })).to.deep.equal([])
   })
 
-  it('freezes the settings at every depth', () => {
+  it('reading the configuration freezes the settings at every depth', () => {
     const settings = settingsRead({ listen: { trustProxy: ['::1'] } })
     const open: unknown[] = []
     const walk = (value: unknown): void => {
@@ -38,14 +38,14 @@ describe('The configuration of the sidecar', () => {
   })
 
   // Shows: sidecar C1.2.
-  it('environment variables override the file, even in a section that it lacks', () => {
+  it('environment variables override the file, even in a section that the file lacks', () => {
     const env = { SIDECAR_APRSIS_CALLSIGN: 'n1call', SIDECAR_LISTEN_PORT: '0' }
     const settings = settingsRead({}, { env })
     expect(settings.aprsis.callsign).to.equal('N1CALL')
     expect(settings.listen.port).to.equal(0)
   })
 
-  it("resolves relative paths from the file's folder, but not :memory: or absolutes", () => {
+  it("resolves relative paths from the configuration file's folder", () => {
     const databaseOf = (database: string) => settingsRead({ database }).database
     expect(databaseOf('x/y.sqlite')).to.equal('/etc/sidecar/x/y.sqlite')
     expect(databaseOf('/var/lib/y.sqlite')).to.equal('/var/lib/y.sqlite')
@@ -63,7 +63,7 @@ describe('The configuration of the sidecar', () => {
   })
 
   // Shows: sidecar C1.28.
-  it('reports every mistake at once, each with its path, reason and remedy', () => {
+  it('reports every configuration mistake at once, each with path, reason and remedy', () => {
     const problems = problemsOf(
       `{
         "lisen": {},
@@ -105,7 +105,7 @@ describe('The configuration of the sidecar', () => {
     expect(problems.find(({ path }) => path === 'admin.port')?.reason).to.include('SIDECAR_ADMIN_PORT')
   })
 
-  it('names line and column where the configuration file is not JSON', () => {
+  it('names line and column of the mistake if the configuration file is not JSON', () => {
     const problems = problemsOf('{\n  "aprsis": {,}\n}')
     expect(problems.map(({ path, reason }) => [path, reason])).to.deep.equal([
       ['$', 'is not JSON: there is a comma too many, at line 2, column 14'],
@@ -126,7 +126,7 @@ describe('The configuration of the sidecar', () => {
     expect(pathsOf(`\uFEFF${JSON.stringify({ aprsis: { callsign } })}`)).to.deep.equal([])
   })
 
-  it('refuses a passcode of another callsign without revealing the right one', () => {
+  it('refuses a passcode of another callsign, without showing the right passcode', () => {
     expect(pathsOf({ aprsis: { callsign, passcode } })).to.deep.equal([])
     const problems = problemsOf({ aprsis: { callsign, passcode: passcode + 1 } })
     expect(problems.map(({ path }) => path)).to.deep.equal(['aprsis.passcode'])
@@ -166,14 +166,15 @@ describe('The configuration of the sidecar', () => {
   ]
   // Shows: sidecar C1.27.
   for (const [caseName, config, ...paths] of CASES)
-    it(`${paths.length > 0 ? 'refuses' : 'accepts'} ${caseName}`, () => expect(pathsOf(config)).to.have.members(paths))
+    it(`${paths.length > 0 ? 'refuses' : 'accepts'} ${caseName} in the configuration`, () =>
+      expect(pathsOf(config)).to.have.members(paths))
 
-  it('reports a fraction where a whole number is required', () => {
+  it('reports a fraction if a setting requires a whole number', () => {
     const [problem] = problemsOf({ aprsis: { callsign, passcode: 1.5 } })
     expect(problem?.reason).to.equal('must be a whole number, not a fraction')
   })
 
-  it('error messages never quote a value, which may be a secret', () => {
+  it('error messages about the configuration never quote a value', () => {
     const secret = 'S3CRET-value'
     fc.assert(
       fc.property(fc.constantFrom('callsign', 'passcode', 'host', 'port', secret), (name) => {
@@ -198,7 +199,7 @@ describe('The configuration of the sidecar', () => {
     })
     const listening = (listen: object) => problemsOf({ listen }, { files })
 
-    it('accepts a certificate or a chain with text between, and names a broken file', () => {
+    it('accepts a certificate chain with text between, and names a broken file', () => {
       for (const certFile of ['cert.pem', 'chain.pem'])
         expect(listening({ certFile, keyFile: 'key.pem' })).to.deep.equal([])
       const problems = listening({ certFile: 'broken.pem', keyFile: 'key.pem' })
@@ -220,7 +221,7 @@ describe('The configuration of the sidecar', () => {
     })
 
     // Shows: sidecar 2.18.
-    it('reports a missing TLS key and a certificate that is not PEM at once', () => {
+    it('reports both a missing TLS key and a certificate that is not PEM at once', () => {
       const problems = listening({ certFile: 'text.pem', keyFile: 'gone.pem' })
       expect(problems.map(({ path }) => path)).to.deep.equal(['listen.certFile', 'listen.keyFile'])
       expect(problems[1]?.reason).to.equal('names /etc/sidecar/gone.pem, which cannot be read (ENOENT)')
@@ -291,9 +292,10 @@ describe('The configuration of the sidecar', () => {
       ],
     ]
     for (const [caseName, text, push, says] of TAKEN_FOR_ANOTHER)
-      it(`explains where to get the right file if given ${caseName}`, () => expectOne(push('given'), text, says))
+      it(`explains where to get the right file if the operator names ${caseName}`, () =>
+        expectOne(push('given'), text, says))
 
-    it('reports a certificate in place of a key, and joined certificates in a CA file', async () => {
+    it('reports a certificate given as a key, and joined certificates in a CA file', async () => {
       const { cert } = (await makeCertificates()).server
       expectOne({ apns: { ...apns, keyFile: 'given' } }, cert, /is a certificate, not the .p8 signing key.*Keys/)
       expectOne({ fcm: { caFile: 'given' } }, cert.trimEnd() + cert, /joined without a line break.*line of its own/)

@@ -7,7 +7,7 @@ const message = (seqId: string, from = 'A', to = 'B') => ({ from, to, seqId })
 
 describe('The ack throttle', () => {
   // Shows: sidecar C1.17.
-  it('limits the acks per minute to each sender for each station', () => {
+  it('limits how many acks a minute a station sends to one sender', () => {
     const throttle = createAckThrottle(LIMITS)
     for (let i = 0; i < 10; i++) throttle.sent(message(`${i}`), i * 1000)
     expect(throttle.allows(message('x'), 10_000)).to.equal(false)
@@ -21,7 +21,7 @@ describe('The ack throttle', () => {
   })
 
   // Shows: sidecar C1.17, C4.28.
-  it('limits the acks per minute to each sender to ten times that over all stations', () => {
+  it("limits acks a minute to a sender over all stations, to ten times one station's", () => {
     const throttle = createAckThrottle(LIMITS)
     for (let i = 0; i < 100; i++) {
       expect(throttle.allows(message('x', 'A', `B${i}`), i * 100)).to.equal(true)
@@ -32,7 +32,7 @@ describe('The ack throttle', () => {
     expect(throttle.allows(message('x', 'A', 'C'), 60_000)).to.equal(true)
   })
 
-  it('counts all spellings of a callsign as one sender, but acknowledges each once', () => {
+  it('spellings of a callsign share one ack limit, but each spelling gets its own ack', () => {
     const throttle = createAckThrottle(LIMITS)
     for (const from of ['W2AW', 'W2AW-0', 'w2aw']) {
       expect(throttle.allows(message('1', from), 0)).to.equal(true)
@@ -42,7 +42,7 @@ describe('The ack throttle', () => {
     expect(throttle.allows(message('2', 'W2AW-0'), 0)).to.equal(false)
   })
 
-  it('allows acks again at once after the clock stepped backwards', () => {
+  it('allows acks again at once after the clock was set back', () => {
     const throttle = createAckThrottle(LIMITS)
     for (let i = 0; i < 10; i++) throttle.sent(message(`${i}`), 3_600_000)
     expect(throttle.allows(message('0'), 0)).to.equal(true)
@@ -57,7 +57,7 @@ describe('The ack throttle', () => {
   })
 
   // Shows: sidecar 16.3.
-  it('never allows more acks than its limits, for any sequence of messages', () => {
+  it('never allows more acks than the limits, for any sequence of messages', () => {
     const steps = fc.array(
       fc.record({
         waitMs: fc.nat(5000),

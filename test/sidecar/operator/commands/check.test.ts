@@ -25,14 +25,14 @@ describe('The check before a start', () => {
     )
 
   // Shows: sidecar O1.20.
-  it('--check accepts a new database folder, and creates nothing there', async () => {
+  it('--check accepts a database folder that does not exist, and does not create it', async () => {
     const { errors } = await checkStart(settings({ database: 'data/sub/sidecar.sqlite', backup: { folder: 'b' } }))
     expect(errors).to.deep.equal([])
     expect(await readdir(folder.path())).to.deep.equal([])
   })
 
   // Shows: sidecar C1.6, O1.19.
-  it('--check gives the same warnings as a start', async () => {
+  it('--check gives the same warnings as a start of the sidecar', async () => {
     const upstream = await startAprsIs()
     try {
       const { host, port } = upstream
@@ -53,7 +53,7 @@ describe('The check before a start', () => {
   })
 
   // Shows: sidecar O1.19.
-  it("--check warns that the callsign is still the example's", async () => {
+  it('--check warns if the callsign is still the one in the example', async () => {
     const { warnings } = await checkStart(settings({ aprsis: { callsign: 'N0CALL-7' } }))
     expect(warnings[0]).to.include('still the example, N0CALL-7')
     const sample = JSON.parse(await readFile('sidecar/deploy/sidecar.json', 'utf8'))
@@ -117,7 +117,7 @@ describe('The check before a start', () => {
     }
   })
 
-  it('--check warns of an expired certificate, and not of a valid one', async () => {
+  it('--check warns of a certificate that has expired, but not of a valid one', async () => {
     const listen = { port: 0, certFile: 'cert.pem', keyFile: 'key.pem' }
     const warningsOf = async ({ cert, key }: { cert: string; key: string }) => {
       await writeFile(folder.path('cert.pem'), cert)
@@ -140,7 +140,7 @@ describe('The check before a start', () => {
   })
 
   // Shows: sidecar O1.20.
-  it('--check accepts the database and ports of a running sidecar, without harm', async () => {
+  it("--check accepts a running sidecar's database and ports, and does not disturb it", async () => {
     const upstream = await startAprsIs()
     const aprsis = { callsign: CALL, host: upstream.host, port: upstream.port }
     const sidecar = await startSidecar(settings({ aprsis }), createLog('silent'))

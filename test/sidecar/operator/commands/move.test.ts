@@ -67,7 +67,7 @@ describe('The move of a database file to PostgreSQL', () => {
     await store.close()
   }
 
-  it('after the move, names settings that PostgreSQL does not accept', async () => {
+  it('--move-to names the settings that PostgreSQL will not accept', async () => {
     await smallFile()
     const settings = settingsOf({ database: files.path(), backup: { folder: 'backups' }, stations: { max: 100_000 } })
     const { done, lines } = await moveDatabase(target(), settings)
@@ -79,7 +79,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.2, C16.13.
-  it('moves all data and pending pushes, and leaves the file unchanged', async () => {
+  it('--move-to moves all data and pending pushes, and leaves the file unchanged', async () => {
     const file = await openFile()
     await register(file, ...MANY)
     const icon = { icon: 'cat', image: '', hash: 'icon:cat' }
@@ -139,7 +139,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.3.
-  it('recognizes duplicates after the move, even of messages dropped before it', async () => {
+  it('recognizes duplicates after --move-to, even of messages dropped before it', async () => {
     const file = await openFile()
     await register(file, 'N0CALL')
     const sent = ['1', '2', '3', '4'].map((seqId) => message(`m${seqId}`, { seqId }))
@@ -153,7 +153,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.3.
-  it("keeps phones' cursors valid even if the clock was set back before the move", async () => {
+  it("keeps phones' cursors valid after --move-to, even if the clock was set back", async () => {
     const file = await openFile()
     await register(file, 'N0CALL', 'N1CALL')
     await file.stations.register(registration('N0CALL', { deviceId: 'phone', pushToken: 'another' }))
@@ -175,7 +175,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.4.
-  it('refuses to move to a database with stations, and changes nothing there', async () => {
+  it('--move-to refuses a database that has stations, and changes nothing there', async () => {
     await smallFile()
     expect((await move()).done).to.equal(true)
     expect(await refused(move())).to.include('has stations already (1)')
@@ -183,7 +183,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.4.
-  it('refuses to move while a sidecar has the file open', async () => {
+  it('--move-to refuses to start while a sidecar has the database file open', async () => {
     const store = await files.open()
     await register(store, 'N0CALL')
     expect(await refused(move())).to.include('Another process has opened the database file')
@@ -191,7 +191,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.4.
-  it('locks the database file against sidecars during the move', async () => {
+  it('--move-to locks the database file against sidecars while it works', async () => {
     await smallFile()
     const contents = await openFileContents(files.path())
     expect((await rejection(files.open())).code).to.equal('database_locked')
@@ -200,7 +200,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.4.
-  it('refuses to move while an instance uses the PostgreSQL database', async () => {
+  it('--move-to refuses to start while an instance uses the PostgreSQL database', async () => {
     await smallFile()
     const second = await postgres.open({ instance: 'early' })
     expect(await refused(move())).to.include('Instances are at work on the PostgreSQL database: early.')
@@ -209,7 +209,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.4.
-  it('leaves nothing behind if the move fails, so that it can be repeated', async () => {
+  it('--move-to leaves nothing behind if it fails, so that it can be repeated', async () => {
     await smallFile()
     const contents = await openFileContents(files.path())
     const remote = { database: postgres.address, databaseTls: { caFile: null } }
@@ -252,7 +252,7 @@ describe('The move of a database file to PostgreSQL', () => {
     expect([moved, repeated, run(target())].map(({ status }) => status)).to.deep.equal([0, 1, 64])
   })
 
-  it('refuses to move an unsuitable file, or to an invalid address, with a reason', async () => {
+  it('--move-to refuses an unsuitable file or an invalid address with a reason', async () => {
     await smallFile()
     expect(await refused(move('postgres://h0rse-battery'))).to.include('Nothing was moved.')
     expect(await refused(move(`mysql://mesh:${SECRET}@db.example/mesh`))).to.include('--move-to takes postgres://')

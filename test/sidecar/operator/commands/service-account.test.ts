@@ -43,7 +43,7 @@ describe('The files that the systemd service can read', () => {
     expect(problems[1]).to.match(new RegExp(`^The service.* cannot read ${ca}\\.`))
   })
 
-  it('checks no file if the group of the service does not exist', async () => {
+  it('checks no file permissions if the group of the systemd service does not exist', async () => {
     expect(await unreadableByService(settings('gone.pem'), 'gone.json', undefined)).to.deep.equal([])
   })
 })

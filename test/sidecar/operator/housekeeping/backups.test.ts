@@ -45,7 +45,7 @@ describe('The backups', () => {
   }
   const files = () => readdir(folder.path('backups'))
 
-  it('a backup is named after callsign and time, in a folder that is created', async () => {
+  it('a backup is named after callsign and time, in a folder that it creates', async () => {
     const opened = await open()
     expect(opened.lastMadeAt()).to.equal(undefined)
     expect(await opened.make()).to.deep.equal({ kind: 'made', file: NAME, bytes: 4 })
@@ -57,7 +57,7 @@ describe('The backups', () => {
   })
 
   // Shows: sidecar O1.13.
-  it('makes a backup once every night by local time, until closed', async () => {
+  it('a backup is made every night by local time, until the sidecar closes', async () => {
     await open()
     // Real writing takes as many of these short days as it likes: one that comes meanwhile is passed over, and another
     // may come at the end.
@@ -73,7 +73,7 @@ describe('The backups', () => {
   })
 
   // Shows: sidecar O1.14.
-  it('keeps the newest backups, and deletes no file with another name', async () => {
+  it('deletes old backups but no file with another name', async () => {
     await open({ keep: 2 })
     const rest = [
       'mesh-companion-N0CALL-11-20250101T000000000Z.sqlite',
@@ -91,7 +91,7 @@ describe('The backups', () => {
     expect((await files()).length).to.equal(ownPart.length + rest.length)
   })
 
-  it('keeps the newest nights even if older backups carry dates in the future', async () => {
+  it("keeps the newest nights' backups even if older ones have dates in the future", async () => {
     const opened = await open({ keep: 3 })
     const right = clock.now()
     clock.set(Date.UTC(2040, 0))
@@ -112,7 +112,7 @@ describe('The backups', () => {
   })
 
   // Shows: sidecar O1.13.
-  it('refuses a second backup while one is running', async () => {
+  it('refuses a second backup while a backup is running', async () => {
     const opened = await open()
     const [first, second] = await Promise.all([opened.make(), opened.make()])
     expect(first.kind).to.equal('made')
@@ -121,7 +121,7 @@ describe('The backups', () => {
     expect((await opened.make()).kind).to.equal('made')
   })
 
-  it('a failed backup is reported, keeps earlier ones, and prevents no later one', async () => {
+  it('reports a failed backup, keeps earlier ones, and continues with later ones', async () => {
     const opened = await open({ keep: 1 })
     await opened.make()
     const madeAt = opened.lastMadeAt()
@@ -138,7 +138,7 @@ describe('The backups', () => {
     expect((await opened.make()).kind).to.equal('made')
   })
 
-  it('removes the partial backup that a crash left', async () => {
+  it('removes the partial backup that a crash left behind', async () => {
     await open()
     const partFile = folder.path(`backups/${NAME}.part`)
     for (const name of [partFile, `${partFile}-journal`]) await writeFile(name, 'half')
@@ -147,7 +147,7 @@ describe('The backups', () => {
     expect(await files()).to.deep.equal([nameAt(NOON + HOUR_MS)])
   })
 
-  it('makes no backups without a folder; an unusable folder fails the start', async () => {
+  it('makes no backups without a folder; a start fails if the folder is unusable', async () => {
     const opened = await open({ folder: null })
     expect(await opened.make()).to.deep.equal({ kind: 'off' })
     await mkdir(folder.path('a'))

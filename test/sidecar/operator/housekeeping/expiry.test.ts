@@ -19,18 +19,18 @@ describe('The expiry of stations', () => {
     expect(hourly(720, 9)).to.deep.equal([...Array(6).fill(undefined), 7 - 720, 8 - 720, 9 - 720])
   })
 
-  it('delays expiry after a start by at most expireAfterHours', () => {
+  it('a start delays the expiry of stations by at most expireAfterHours', () => {
     expect(hourly(2, 4)).to.deep.equal([undefined, 0, 1, 2])
   })
 
-  it('counts the delay of expiry from the start of the earliest instance', () => {
+  it('the delay of expiry counts from the start of the earliest instance', () => {
     const expiry = createExpiry(720 * HOUR, START)
     expect(expiry.cutoff(START + HOUR, START - 6 * HOUR)).to.equal(START - 719 * HOUR)
     expect(expiry.cutoff(START + 9 * HOUR, START + 3 * HOUR)).to.equal(undefined)
   })
 
   // Shows: sidecar C11.3.
-  it('delays expiry again after the machine slept or the clock jumped', () => {
+  it('delays the expiry of stations again after the machine slept or the clock jumped', () => {
     for (const leap of [30 * 24 * HOUR, -30 * 24 * HOUR]) {
       const expiry = createExpiry(720 * HOUR, START)
       for (let hour = 1; hour <= 10; hour++) expiry.cutoff(START + hour * HOUR)

@@ -42,7 +42,7 @@ describe('The housekeeper', () => {
   const events = () => stores.lines.map(({ event }) => event)
 
   // Shows: sidecar 9.2, C1.21, C11.2.
-  it('removes a station that was silent for too long, and updates the filter', async () => {
+  it('housekeeping removes a station that was silent too long, and updates the filter', async () => {
     await register(store, 'N1CALL')
     await live(300)
     await register(store, 'N2CALL')
@@ -57,14 +57,14 @@ describe('The housekeeper', () => {
     expect(stores.lines.find(({ event }) => event === 'stations-expired')).to.include({ level: 'info', stations: 1 })
   })
 
-  it('the housekeeper returns the current run instead of starting a second one', async () => {
+  it('starting housekeeping while it runs returns the current run', async () => {
     const first = housekeeper.run()
     expect(housekeeper.run()).to.equal(first)
     await first
     expect(housekeeper.run()).to.not.equal(first)
   })
 
-  it('logs once that housekeeping fails, and once that it recovered', async () => {
+  it('logs once that housekeeping fails, and once that it has recovered', async () => {
     await connection.exec('ALTER TABLE avatar RENAME TO gone')
     await live(5)
     expect(metrics.value('housekeeping_failed')).to.equal(5)
@@ -75,7 +75,7 @@ describe('The housekeeper', () => {
     expect(metrics.value('housekeeping_failed')).to.equal(5)
   })
 
-  it('closing the housekeeper stops its current run and prevents further ones', async () => {
+  it('closing the housekeeper stops its current run and prevents others', async () => {
     await register(store, ...Array.from({ length: 200 }, (_, index) => `N${index}CALL`))
     await live(719)
     await stores.clock.advance(2 * HOUR)

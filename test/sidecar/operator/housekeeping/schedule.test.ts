@@ -23,7 +23,7 @@ describe('The housekeeping schedule', () => {
   afterEach(() => schedule.close())
 
   // Shows: sidecar C11.1.
-  it('schedules one run an hour, not on the hour or a quarter', async () => {
+  it('schedules one run an hour, never on the hour or a quarter of it', async () => {
     const task = createTask(HOURLY, () => {})
     const next = task.getNextRuns(3).map((date) => date.getTime())
     await task.destroy()
@@ -33,13 +33,13 @@ describe('The housekeeping schedule', () => {
   })
 
   // Shows: sidecar C11.1.
-  it('calls the task at 17 minutes past each hour', async () => {
+  it('calls the scheduled task at 17 minutes past each hour', async () => {
     await clock.advance(2 * HOUR)
     expect(runs).to.deep.equal(['2026-01-01 13:17:00', '2026-01-01 14:17:00'])
   })
 
   // Shows: sidecar C11.7.
-  it('a schedule follows a clock that jumps forward from 1970, without catching up', async () => {
+  it('the schedule follows a clock that jumps forward from 1970, without extra runs', async () => {
     clock.set(1000)
     await clock.advance(HOUR)
     runs.length = 0
@@ -53,7 +53,7 @@ describe('The housekeeping schedule', () => {
   })
 
   // Shows: sidecar C11.7.
-  it('a schedule follows a clock that is set back by an hour or by years', async () => {
+  it('the schedule follows a clock that is set back by an hour or by years', async () => {
     clock.set(START - HOUR)
     await clock.advance(HOUR)
     clock.set(START - 4 * 365 * 24 * HOUR)
@@ -61,7 +61,7 @@ describe('The housekeeping schedule', () => {
     expect(runs).to.deep.equal(['2026-01-01 12:17:00', '2022-01-02 13:17:00'])
   })
 
-  it('does not repeat a run when the clock is set back by some minutes', async () => {
+  it('the scheduled task does not run again if the clock is set back by minutes', async () => {
     await clock.advance(48 * MINUTE)
     for (let correction = 0; correction < 3; correction++) {
       clock.set(clock.now() - 4 * MINUTE)
@@ -70,14 +70,14 @@ describe('The housekeeping schedule', () => {
     expect(runs).to.deep.equal(['2026-01-01 13:17:00'])
   })
 
-  it('runs the task late if the process was busy in the scheduled minute', async () => {
+  it('the scheduled task runs late if the process was busy in its minute', async () => {
     await clock.advance(46 * MINUTE)
     clock.set(clock.now() + 3 * MINUTE)
     await clock.advance(MINUTE)
     expect(runs).to.have.length(1)
   })
 
-  it('does not start the task again while it is still running', async () => {
+  it('the scheduled task does not start again while it is still running', async () => {
     let calls = 0
     const { promise, resolve } = deferred()
     const everyMinute = '* * * * *'
@@ -94,7 +94,7 @@ describe('The housekeeping schedule', () => {
     expect(calls).to.equal(2)
   })
 
-  it('close removes the schedule and its timer, and is idempotent', async () => {
+  it('closing the schedule removes its timer, and is idempotent', async () => {
     await schedule.close()
     const [tasks, timers] = [getTasks().size, clock.pending]
     const another = runOnSchedule(async () => {}, clock)

@@ -98,7 +98,7 @@ describe('The new configuration by --init', () => {
     )
   })
 
-  it('--init uses the default of each setting without a flag or a terminal', async () => {
+  it('--init uses the default of each setting if there is no flag and no terminal', async () => {
     expect(await initialize({})).to.deep.equal({ kind: 'written', file: folder.path('sidecar.json') })
     expect(await written()).to.deep.equal({
       listen: { trustProxy: ['127.0.0.1'], port: 8080 },
@@ -118,7 +118,7 @@ describe('The new configuration by --init', () => {
   })
 
   // Shows: sidecar C12.14.
-  it('--init refers to key files and certificates, and copies none of their text', async () => {
+  it('--init refers to key files and certificates without copying their text', async () => {
     const names = { certFile: 'fullchain.pem', keyFile: 'privkey.pem', serviceAccountFile: 'firebase.json' }
     await writeCredentials(folder.path(), { ...names, apnsKeyFile: 'AuthKey_ABC1234567.p8' })
     const answers = { callsign: 'W1AW', 'apns-team-id': 'DEF7654321', 'apns-topic': 'org.example.aprs' }
@@ -172,7 +172,7 @@ describe('The new configuration by --init', () => {
       expect(existsSync(folder.path('sidecar.json'))).to.equal(false)
     })
 
-  it('--init with an APNs key names the flag that is missing beside the key', async () => {
+  it('--init with an APNs key names the missing flag that belongs to the key', async () => {
     await writeCredentials(folder.path(), { apnsKeyFile: 'key.p8' })
     const outcome = await initialize({ 'apns-key': folder.path('key.p8') })
     expect('reason' in outcome && outcome.reason).to.match(/^--apns-key-id: push\.apns\.keyId: is missing/)

@@ -9,7 +9,7 @@ const page = (changes: Partial<Status> = {}, refresh = true) => renderStatusPage
 const text = (markup: string) => markup.replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, ' ').replaceAll(/\s+/g, ' ')
 
 describe('The status page', () => {
-  it('the title and banner of the status page show readiness, and the obstacles', () => {
+  it('the title and banner of the status page show if the sidecar is ready, or why not', () => {
     expect(page({ obstacles: [], gateways: [] }))
       .to.include('<title>Ready – N0CALL-10')
       .and.include('✓ Ready.')
@@ -18,13 +18,13 @@ describe('The status page', () => {
     expect(text(markup)).to.include('The sidecar is not logged in to APRS-IS, so no messages arrive.')
   })
 
-  it('the banner shows why messages are not stored, and the remedy', () => {
+  it("the status page's banner shows why messages are not stored, and the remedy", () => {
     const shown = text(page({ obstacles: ['messages_not_stored'], storeFault: 'disk_full' }))
     expect(shown).to.include('The disk of the database is full. Free space on the disk.')
     expect(text(page({ obstacles: ['messages_not_stored'] }))).to.not.include('Free space on its disk')
   })
 
-  it('the status page shows disk space and certificate expiry, with a hint if urgent', () => {
+  it('the status page shows disk space and certificate expiry, with urgent hints', () => {
     const { now } = eventfulStatus()
     const DAY_MS = 86_400_000
     expect(text(page())).to.include('Free space 21.4 GB on the disk of the database').and.not.include('Certificate')
@@ -58,7 +58,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar O1.4.
-  it('the status page shows gateway states, and a banner while one refuses pushes', () => {
+  it('the status page shows the state of gateways, and a banner if one refuses pushes', () => {
     const { gateways, now } = eventfulStatus()
     const [android, ios] = gateways.map((gateway) => ({ ...gateway, state: 'working' as const }))
     if (!android || !ios) throw new Error('Two gateways are expected.')
@@ -80,7 +80,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar P1.7.
-  it('the status page shows if this instance listens, and the other listeners', () => {
+  it('the status page shows if this instance listens, and which others listen', () => {
     const { upstream } = eventfulStatus()
     expect(text(page())).not.to.include('listeners')
     const otherListeners = [
@@ -225,7 +225,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar C12.6.
-  it('the status page has one inline style sheet and script, allowed by the CSP hash', () => {
+  it("the status page's only style sheet and script are inline and allowed by hash", () => {
     const markup = page()
     for (const kind of ['style', 'script']) {
       const [only = '', ...others] = [...markup.matchAll(new RegExp(`<${kind}>(.*?)</${kind}>`, 'gs'))].map(

@@ -42,7 +42,7 @@ describe('The lag of the event loop', () => {
     })
 
     // Shows: sidecar O1.11.
-    it('the event loop lag covers the last minute only', async () => {
+    it('the event loop lag covers only the last minute', async () => {
       const [shown, clock] = [createMetrics(), new FakeClock()]
       const { close } = watchEventLoop(shown, clock, delays)
       await clock.advance(69_999)

@@ -4,14 +4,14 @@ import { MAX_DETAIL_CHARACTERS, MAX_EVENTS, rememberEvents } from '../../../../s
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { recordedLog } from '../../../support/recorded-log.ts'
 
-describe('The recent events', () => {
+describe('The recent warnings and errors', () => {
   const { log: output, lines } = recordedLog('error')
   let clock: FakeClock
   beforeEach(() => {
     clock = new FakeClock()
   })
 
-  it('keeps warnings and errors, newest first, even below the log level', async () => {
+  it('recent events are warnings and errors, newest first, even below the log level', async () => {
     const { log, list } = rememberEvents(output, clock)
     log.debug('one', 'Nobody asked.')
     log.info('two', 'All is well.')
@@ -25,14 +25,14 @@ describe('The recent events', () => {
     expect(lines.map(({ event }) => event)).to.deep.equal(['four'])
   })
 
-  it('passes every line on to the log unchanged', () => {
+  it('remembering events does not change the log lines', () => {
     const { log } = rememberEvents(output, clock)
     log.error('broken', 'It broke.', { error: new Error('so'), reason: 'x' })
     expect(lines[0]).to.include({ level: 'error', event: 'broken', msg: 'It broke.', reason: 'x' })
     expect(lines[0]?.error).to.deep.equal({ name: 'Error', message: 'so' })
   })
 
-  it('keeps at most MAX_EVENTS events, with long texts cut', () => {
+  it('at most MAX_EVENTS recent events are kept, with long texts shortened', () => {
     const { log, list } = rememberEvents(output, clock)
     for (let i = 0; i < MAX_EVENTS * 2; i++) log.warn(`event-${i}`, 'x'.repeat(10_000), { text: 'y'.repeat(10_000) })
     const events = list()
@@ -42,7 +42,7 @@ describe('The recent events', () => {
     expect(events[0]?.detail.length).to.equal(MAX_DETAIL_CHARACTERS + 1)
   })
 
-  it('counts repeated events instead of dropping others for them', async () => {
+  it('a repeated event is counted, and does not displace other recent events', async () => {
     const { log, list } = rememberEvents(output, clock)
     log.warn('upstream-down', 'The connection failed.', { call: 'N0CALL' })
     for (let i = 0; i < 100; i++) {
@@ -58,13 +58,13 @@ describe('The recent events', () => {
     expect(list()[1]?.at).to.equal(clock.now())
   })
 
-  it('strips control characters from outside text, and stacks from errors', () => {
+  it('recent events contain no control characters from outside and no stack traces', () => {
     const { log, list } = rememberEvents(output, clock)
     log.warn('odd', 'Odd.', { text: 'a\u001b[31m\nb', error: new Error('boom') })
     expect(list()[0]?.detail).to.equal('text: a [31m b · error: boom')
   })
 
-  it('formats lists, errors with code and cause, and omits absent fields', () => {
+  it('recent events show lists, and errors with code and cause, but no absent fields', () => {
     const { log, list } = rememberEvents(createLog('silent'), clock)
     const cause = Object.assign(new Error('no space'), { code: 'ENOSPC' })
     const error = new Error('The database takes nothing.', { cause })
@@ -74,7 +74,7 @@ describe('The recent events', () => {
     )
   })
 
-  it('logging never fails, even for circular fields', () => {
+  it('logging never fails, even if a field refers to itself', () => {
     const { log, list } = rememberEvents(createLog('silent'), clock)
     const circle: Record<string, unknown> = {}
     circle.self = circle

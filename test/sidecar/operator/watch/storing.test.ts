@@ -7,7 +7,7 @@ import { message, registration, rejection, temporaryStores } from '../../store/s
 
 const LOST = ['messages_not_stored']
 
-describe('The watch over storing', () => {
+describe('The check that messages are stored', () => {
   const stores = temporaryStores()
 
   /** Watches a real store, with an `append` that `instead` replaces. */
@@ -22,7 +22,7 @@ describe('The watch over storing', () => {
   }
 
   // Shows: sidecar O1.1.
-  it('reports a problem from a lost message until one is stored', async () => {
+  it('reports a storing problem from a lost message until the next stored one', async () => {
     const { way, storing, append } = await watched()
     expect(storing.problems()).to.deep.equal([])
     way.instead = () => Promise.reject(new Error('nobody foresaw this'))
@@ -34,7 +34,7 @@ describe('The watch over storing', () => {
     await storing.close()
   })
 
-  it('reports recovery without a message once a probe write succeeds', async () => {
+  it('reports that storing has recovered once a probe write succeeds', async () => {
     const { way, storing, append } = await watched()
     way.instead = () => Promise.reject(new Error('nobody foresaw this'))
     await rejection(append('one'))
@@ -46,7 +46,7 @@ describe('The watch over storing', () => {
   })
 
   // Shows: sidecar O1.1.
-  it('reports a problem while a message has waited for more than 5 s', async () => {
+  it('reports a storing problem while a message has waited for more than 5 s', async () => {
     const { way, storing, append } = await watched()
     const stuck = deferred()
     way.instead = () => stuck.promise.then(() => [])

@@ -10,7 +10,7 @@ const AWAY: PushOutcome = { kind: 'phone_away', reason: 'off line' }
 const REFUSED: PushOutcome = { kind: 'refused', reason: 'too big' }
 const UNAUTHORIZED: PushOutcome = { kind: 'unauthorized', reason: 'the key was revoked' }
 
-describe("The record of a gateway's answers", () => {
+describe("The record of a push gateway's answers", () => {
   function answered(...outcomes: readonly PushOutcome[]) {
     const record = recordAnswers(new FakeClock(1000))
     for (const outcome of outcomes) record.note(outcome)
@@ -18,7 +18,7 @@ describe("The record of a gateway's answers", () => {
   }
   const stateAfter = (...outcomes: readonly PushOutcome[]) => answered(...outcomes).state
 
-  it('the last answer of a gateway determines its state', () => {
+  it('the last answer of a push gateway determines its state', () => {
     expect(stateAfter()).to.equal('unused')
     expect(stateAfter(ACCEPTED)).to.equal('working')
     expect(stateAfter(SILENT)).to.equal('failing')
@@ -26,13 +26,13 @@ describe("The record of a gateway's answers", () => {
     expect(stateAfter(REFUSED, ACCEPTED)).to.equal('working')
   })
 
-  it('a gateway that reports a phone as gone or away has accepted the credentials', () => {
+  it('a push gateway that calls a phone gone or away has accepted the credentials', () => {
     for (const good of [GONE, AWAY])
       expect(answered(UNAUTHORIZED, good)).to.deep.include({ state: 'working', credentialsRefused: false })
   })
 
   // Shows: sidecar O1.3.
-  it('distinguishes refused credentials from a refused notification', () => {
+  it('distinguishes refused push credentials from a refused notification', () => {
     expect(answered(UNAUTHORIZED)).to.deep.include({
       state: 'refusing',
       credentialsRefused: true,
@@ -43,7 +43,7 @@ describe("The record of a gateway's answers", () => {
   })
 
   // Shows: sidecar O1.3.
-  it("a timeout does not clear a gateway's refusal of the credentials", () => {
+  it("a timeout does not clear the push gateway's refusal of the credentials", () => {
     const answers = answered(UNAUTHORIZED, SILENT)
     expect(answers).to.deep.include({ state: 'refusing', credentialsRefused: true })
     expect(answers.lastFailed).to.deep.equal({ at: 1000, reason: 'no answer within 10 s' })

@@ -68,7 +68,7 @@ describe('The push dispatcher', () => {
 
     // Shows: sidecar 19.5, C1.5.
     for (const [name, earlier] of UNSENDABLE)
-      it(`counts and drops notifications to ${name}, without logging`, async () => {
+      it(`counts and drops push notifications to ${name}, without logging`, async () => {
         await earlier()
         await setup.tell()
         expect(setup.android.sent).to.deep.equal([])
@@ -97,7 +97,7 @@ describe('The push dispatcher', () => {
           ['android', 1],
           ['ios', 0],
         ] as const)
-          it(`a new ${platform} token takes effect at once after ${name}`, async () => {
+          it(`a new ${platform} push token takes effect at once after ${name}`, async () => {
             await earlier()
             meanwhile = () => setup.register(KEY, 'another token', platform)
             await setup.tell()
@@ -114,12 +114,12 @@ describe('The push dispatcher', () => {
     })
   })
 
-  describe('The dispatcher when a token is gone', () => {
+  describe('The dispatcher if a push token is gone', () => {
     const reason = 'the app was removed'
     const removed: PushOutcome = { kind: 'token_gone', reason }
 
     // Shows: sidecar 9.3, 11.17, C5.10, C9.7.
-    it('sends nothing to a token that is gone until the station registers another one', async () => {
+    it('sends nothing to a dead push token until the station registers another token', async () => {
       setup.android.always = removed
       await setup.tell('one')
       await setup.tell('two')
@@ -137,7 +137,7 @@ describe('The push dispatcher', () => {
       expect(setup.android.sent[1]?.notification).to.include({ body: 'three' })
     })
 
-    it('marks one dead token, notifies the other devices, and logs no device id', async () => {
+    it('a dead push token is marked while other devices are notified; no id is logged', async () => {
       await setup.store.stations.register(registration(KEY, { deviceId: 'a-secret', pushToken: 'of the tablet' }))
       setup.android.always = undefined
       for (const expected of [['of the tablet', 'token-of-N0CALL-7'], ['token-of-N0CALL-7']]) {
@@ -156,7 +156,7 @@ describe('The push dispatcher', () => {
     })
 
     // Shows: sidecar C9.7.
-    it('sends again to the token that the station registered while the old one failed', async () => {
+    it('a token that the station registers while the old one fails is used at once', async () => {
       const first = await setup.underWay()
       expect(setup.dispatcher.inFlight()).to.equal(1)
       await setup.register(KEY, 'another token')
@@ -171,7 +171,7 @@ describe('The push dispatcher', () => {
   })
 
   // Shows: sidecar C9.12.
-  it('drops a refused notification at once, with one log line', async () => {
+  it('a refused notification is dropped at once, with one log line', async () => {
     setup.android.always = { kind: 'refused', reason: 'no good' }
     await setup.tell()
     expect(setup.android.sent).to.have.length(1)
@@ -182,7 +182,7 @@ describe('The push dispatcher', () => {
     expect(setup.stores.clock.pending).to.equal(0)
   })
 
-  it('drops a notification on an internal fault, and frees its slot', async () => {
+  it('an internal fault drops the notification and frees its slot', async () => {
     const faulty: PushGateway = { send: () => Promise.reject(new TypeError('token')), close: async () => {} }
     await setup.start({ gateways: { android: faulty } })
     for (let i = 0; i <= MAX_IN_FLIGHT.android; i++) {
@@ -194,7 +194,7 @@ describe('The push dispatcher', () => {
   })
 
   // Shows: sidecar C9.15, C9.16, C16.11.
-  it('limits a gateway to 100 notifications in flight without delaying others', async () => {
+  it('a push gateway has at most 100 notifications in flight, without delaying others', async () => {
     const ios = new ManualGateway()
     ios.always = ACCEPTED
     setup.android.always = undefined
@@ -224,7 +224,7 @@ describe('The push dispatcher', () => {
   })
 
   describe('The closing of the dispatcher', () => {
-    it('close cancels retries, and leaves unsent notifications for the next start', async () => {
+    it('closing the dispatcher cancels retries; the next start sends what is unsent', async () => {
       setup.android.always = LATER
       await setup.tell()
       await setup.dispatcher.close()
@@ -235,7 +235,7 @@ describe('The push dispatcher', () => {
       expect(await setup.left()).to.deep.equal([KEY])
     })
 
-    it('sends none of the notifications that it claims during close', async () => {
+    it('the dispatcher sends none of the notifications that it claims while it closes', async () => {
       let closing: Promise<void> | undefined
       await setup.start({
         pushes: (original) => ({
@@ -253,7 +253,7 @@ describe('The push dispatcher', () => {
       expect(await setup.left()).to.deep.equal([KEY])
     })
 
-    it('close waits for a pending answer of a gateway, and records it', async () => {
+    it("closing the dispatcher waits for a gateway's pending answer, and records it", async () => {
       const { answer } = await setup.underWay()
       const closing = setup.dispatcher.close()
       await setup.stores.clock.advance(GRACE_MS - 1)
@@ -263,7 +263,7 @@ describe('The push dispatcher', () => {
       expect(setup.stores.clock.pending).to.equal(0)
     })
 
-    it('close waits at most 2 s, then closes the gateways, and is idempotent', async () => {
+    it('closing the dispatcher waits at most 2 s, then closes the gateways, only once', async () => {
       await setup.underWay()
       const closing = Promise.all([setup.dispatcher.close(), setup.dispatcher.close()])
       await setup.stores.clock.advance(GRACE_MS)

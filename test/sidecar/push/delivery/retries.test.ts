@@ -14,7 +14,7 @@ describe('The retries of the push dispatcher', () => {
     })
 
     // Shows: sidecar C5.11, C9.13.
-    it('retries with growing delays, and counts messages that arrive meanwhile', async () => {
+    it('retries a failed push with growing delays, and counts messages meanwhile', async () => {
       await setup.tell('one')
       await setup.advance(999)
       expect(setup.android.sent).to.have.length(1)
@@ -34,7 +34,7 @@ describe('The retries of the push dispatcher', () => {
     })
 
     // Shows: sidecar 2.7, C9.13.
-    it('gives up within an hour and MAX_TRIES attempts, and logs that once', async () => {
+    it('gives up a push within an hour and MAX_TRIES attempts, and logs that once', async () => {
       await setup.receive()
       const start = setup.stores.clock.now()
       await setup.dispatched()
@@ -49,7 +49,7 @@ describe('The retries of the push dispatcher', () => {
       expect(setup.isUnpushed()).to.equal(false)
     })
 
-    it('warns of a failing gateway once a minute, for any number of stations', async () => {
+    it('warns of a failing push gateway once a minute, for any number of stations', async () => {
       for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) {
         await setup.register(key)
         await setup.tell('Hello', key)
@@ -70,7 +70,7 @@ describe('The retries of the push dispatcher', () => {
     })
 
     // Shows: sidecar C9.18.
-    it('retries endlessly, at most every 5 minutes, while a gateway refuses the sidecar', async () => {
+    it('retries endlessly, every 5 minutes at most, if a gateway refuses the credentials', async () => {
       await setup.tell('one')
       await setup.advance(1_000)
       await setup.advance(3_000)
@@ -90,7 +90,7 @@ describe('The retries of the push dispatcher', () => {
     })
 
     for (const kind of ['token_gone', 'refused'] as const) {
-      it(`a ${kind} outcome without a request leaves the gateway state unchanged`, async () => {
+      it(`a ${kind} outcome without a request leaves the gateway's state unchanged`, async () => {
         await setup.tell()
         const gatewayState = setup.dispatcher.gateways()[0]
         expect(gatewayState).to.include({ state: 'refusing', credentialsRefused: true })
@@ -104,7 +104,7 @@ describe('The retries of the push dispatcher', () => {
     }
 
     // Shows: sidecar C9.18.
-    it("logs a gateway's refusal once per reason, and once when it ends", async () => {
+    it("logs a gateway's refusal once per reason, and once when the refusal ends", async () => {
       await setup.register('N1CALL')
       for (const key of [KEY, 'N1CALL']) {
         await setup.tell('Hello', key)
@@ -124,7 +124,7 @@ describe('The retries of the push dispatcher', () => {
     })
   })
 
-  describe('The dispatcher when a gateway reports every token as dead', () => {
+  describe('The dispatcher if a gateway reports every token as dead', () => {
     const GONE: PushOutcome = { kind: 'token_gone', reason: 'of another project' }
     const keys = Array.from({ length: 25 }, (_, index) => `N${index}CALL`)
     const isDead = (key: string) => setup.store.stations.get(key)?.devices[0]?.tokenDead
@@ -135,7 +135,7 @@ describe('The retries of the push dispatcher', () => {
       for (const key of keys) await setup.tell('Hello', key)
     }
 
-    it('marks no token as dead after 20 in a row, and keeps their notifications', async () => {
+    it('trusts no gateway that calls 20 tokens in a row dead, and keeps notifications', async () => {
       setup.android.always = GONE
       await tellAll()
       expect(deadTokens()).to.equal(20)
@@ -146,7 +146,7 @@ describe('The retries of the push dispatcher', () => {
       expect(setup.events('push-tokens-doubted')[0]?.msg).to.include('push.fcm.serviceAccountFile')
     })
 
-    it('trusts a gateway again once it accepts a token, and sends the waiting pushes', async () => {
+    it('trusts a push gateway again once it accepts a token, and sends waiting pushes', async () => {
       setup.android.always = GONE
       await tellAll()
       setup.android.always = ACCEPTED
@@ -158,7 +158,7 @@ describe('The retries of the push dispatcher', () => {
       expect(deadTokens()).to.equal(21)
     })
 
-    it('marks tokens as dead if another answer interrupts a series of 19', async () => {
+    it('marks tokens as dead if another answer interrupts a series of 19 dead ones', async () => {
       for (const key of keys) await setup.register(key)
       for (const [index, key] of keys.entries()) {
         setup.android.always = index === 19 ? { kind: 'refused', reason: 'too big' } : GONE
@@ -169,7 +169,7 @@ describe('The retries of the push dispatcher', () => {
     })
   })
 
-  it('retries a busy push service without a limit and without counting tries', async () => {
+  it('retries a busy push service without limit, and counts no tries', async () => {
     setup.android.always = { kind: 'busy', reason: 'busy', afterMs: 500, unasked: true }
     await setup.tell()
     await setup.advance(500 * 50)
@@ -191,7 +191,7 @@ describe('The retries of the push dispatcher', () => {
   })
 
   // Shows: sidecar C14.15.
-  it('retries without a warning for a day after the last message to an absent phone', async () => {
+  it('retries an absent phone without warning until a day after its last message', async () => {
     setup.android.always = { kind: 'phone_away', reason: 'off line' }
     await setup.receive('one')
     const start = setup.stores.clock.now()
@@ -208,7 +208,7 @@ describe('The retries of the push dispatcher', () => {
     expect(setup.isUnpushed()).to.equal(false)
   })
 
-  it('the latency of a gateway excludes the time that a phone was away', async () => {
+  it('the latency of a push gateway excludes the time that a phone was away', async () => {
     setup.android.always = { kind: 'phone_away', reason: 'off line' }
     await setup.tell('one')
     setup.android.always = ACCEPTED
@@ -219,7 +219,7 @@ describe('The retries of the push dispatcher', () => {
   })
 
   // Shows: sidecar C9.20.
-  it('gives up by elapsed time, even if the wall clock is changed', async () => {
+  it('gives up a push by elapsed time, even if the wall clock is changed', async () => {
     setup.android.always = LATER
     setup.stores.clock.set(1000)
     await setup.tell()
@@ -235,7 +235,7 @@ describe('The retries of the push dispatcher', () => {
   describe('The dispatcher when the database fails', () => {
     const broken = () => Promise.reject(new Error('disk full'))
 
-    it('retries if it cannot read due notifications, and warns once a minute', async () => {
+    it('retries if due notifications cannot be read, and warns once a minute', async () => {
       let working = false
       await setup.start({
         pushes: (original) => ({ ...original, claim: (room) => (working ? original.claim(room) : broken()) }),
@@ -255,7 +255,7 @@ describe('The retries of the push dispatcher', () => {
       expect(setup.android.sent).to.have.length(4)
     })
 
-    it('retries if it cannot read the avatar, and gives up with a reason in the end', async () => {
+    it("retries if the sender's avatar cannot be read, and gives up with a reason", async () => {
       await setup.start({ stations: (original) => ({ ...original, avatars: broken }) })
       await setup.register('W1AW', 'token', 'android', { icon: 'car', image: '', hash: 'icon:car' })
       await setup.tell()
@@ -267,7 +267,7 @@ describe('The retries of the push dispatcher', () => {
       expect(setup.isUnpushed()).to.equal(false)
     })
 
-    it('retries if it cannot record that a token is gone', async () => {
+    it('retries if the database cannot record that a push token is gone', async () => {
       let working = false
       await setup.start({
         stations: (original) => ({
@@ -285,7 +285,7 @@ describe('The retries of the push dispatcher', () => {
       expect(setup.isUnpushed()).to.equal(false)
     })
 
-    it('sends later notifications even if it cannot record that one was sent', async () => {
+    it('sends later notifications even if the database cannot record a sent one', async () => {
       await setup.start({
         pushes: (original) => ({ ...original, settle: (claim) => original.settle(claim).then(broken) }),
       })

@@ -8,7 +8,7 @@ describe('The slots that one Web Push service may use', () => {
     return shares
   }
 
-  it('turns away notifications over a tenth of the slots, with growing delays', () => {
+  it('postpones pushes to a service that uses a tenth of the slots, ever longer', () => {
     const shares = full()
     const delays = Array.from({ length: 120 }, () => shares.enter('hanging.example'))
     expect(delays.slice(0, 50)).to.deep.equal(Array(50).fill(500))
@@ -16,11 +16,11 @@ describe('The slots that one Web Push service may use', () => {
     expect(delays.slice(100)).to.deep.equal(Array(20).fill(1500))
   })
 
-  it('a full push service does not take slots from other services', () => {
+  it('a Web Push service at its limit takes no slots from other services', () => {
     expect(full().enter('working.example')).to.equal(undefined)
   })
 
-  it('a released slot admits one more notification to the same service', () => {
+  it('a released slot admits one more notification to the same Web Push service', () => {
     const shares = full()
     shares.leave('hanging.example')
     expect(shares.enter('hanging.example')).to.equal(undefined)

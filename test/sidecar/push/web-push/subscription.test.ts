@@ -30,21 +30,22 @@ describe('A Web Push subscription', () => {
     expect(text).to.not.match(/\s/)
   })
 
-  it('accepts subscription keys in base64 or base64url', () => {
+  it('accepts the keys of a Web Push subscription in base64 or base64url', () => {
     const base64 = (text: string) => Buffer.from(text, 'base64url').toString('base64')
     expect(parse({ ...VALID, keys: { p256dh: base64(P256DH), auth: base64(AUTH) } })).to.deep.equal(parse(VALID))
   })
 
   // Shows: sidecar C14.14.
-  it('the log shows neither endpoint nor secret of a subscription', () => {
+  it('the log shows neither endpoint nor secret of a Web Push subscription', () => {
     const text = subscriptionText(VALID)
     expect(shortToken(text)).to.equal(`…${P256DH.slice(-3)}"}}`)
   })
 
   for (const text of ['', '{', 'null', '[]', '"https://push.example.org"', '{}', '{"endpoint":"https://a.example"}'])
-    it(`refuses ${text || 'an empty text'} as a subscription`, () => expect(problems(text)).to.deep.equal(['']))
+    it(`refuses ${text || 'an empty text'} as a Web Push subscription`, () =>
+      expect(problems(text)).to.deep.equal(['']))
 
-  it('reports every mistake in a subscription at once', () => {
+  it('reports every mistake in a Web Push subscription at once', () => {
     expect(problems({ endpoint: 'ftp://a.example', keys: {} })).to.deep.equal(['endpoint', 'keys.p256dh', 'keys.auth'])
   })
 
@@ -66,7 +67,7 @@ describe('A Web Push subscription', () => {
     it(`refuses the Web Push endpoint ${endpoint}`, () =>
       expect(endpointOf(endpoint)).to.match(/^It must be an (https|absolute) address\.$/))
 
-  it('refuses an endpoint with a user name or over 2048 characters', () => {
+  it('refuses a Web Push endpoint with a user name, or with over 2048 characters', () => {
     expect(endpointOf('https://me@push.example.org/')).to.include('user name')
     expect(endpointOf('https://:secret@push.example.org/')).to.include('user name')
     expect(endpointOf('https://push.example.org/a#b')).to.equal('https://push.example.org/a')
@@ -75,7 +76,7 @@ describe('A Web Push subscription', () => {
     expect(endpointOf(`https://${'a.'.repeat(200)}org/`)).to.include('253')
   })
 
-  it('refuses endpoints of GCM, which was shut down', () => {
+  it('refuses Web Push endpoints of GCM, which was shut down', () => {
     for (const endpoint of [
       'https://android.googleapis.com/gcm/send/a',
       'https://ANDROID.googleapis.com:443/gcm/sender',
@@ -86,7 +87,7 @@ describe('A Web Push subscription', () => {
 
   // Shows: sidecar C14.8.
   for (const host of ['intranet', '127.0.0.1', '2130706433', '0177.0.0.1', '[::ffff:10.0.0.1]', '１２７.0.0.1'])
-    it(`refuses an endpoint on ${host}, unless private networks are allowed`, () => {
+    it(`refuses a Web Push endpoint on ${host}, unless private networks are allowed`, () => {
       expect(endpointOf(`https://${host}/x`)).to.equal('It must be on the public internet.')
       expect(endpointOf(`https://${host}/x`, true)).to.match(/^https:.*\/x$/)
     })

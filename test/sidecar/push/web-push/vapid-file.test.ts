@@ -63,7 +63,7 @@ describe('The VAPID keys of Web Push', () => {
     expect(await readFile(folder.path('keys.json'), 'utf8')).to.equal(text)
   })
 
-  it('creates VAPID keys after an earlier start was killed while it wrote them', async () => {
+  it('creates VAPID keys if an earlier start was killed while writing them', async () => {
     await mkdir(folder.path('data'))
     await writeFile(folder.path('data/sidecar.sqlite.vapid.json.new'), '{"publicKey":"')
     const created = await open()
@@ -79,7 +79,7 @@ describe('The VAPID keys of Web Push', () => {
     expect((await refusal(settings)).message).to.match(/keys\.json cannot be written \(EISDIR\)/)
   })
 
-  it('fails at once if the key file cannot be written, and leaves no partial file', async function () {
+  it('a start fails if the VAPID key file cannot be written, and leaves no partial one', async function () {
     if (process.platform !== 'linux') {
       console.log('      skipped: this needs /proc and /dev/full')
       this.skip()

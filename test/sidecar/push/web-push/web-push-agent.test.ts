@@ -12,7 +12,7 @@ describe('The connections to push services', () => {
   proxyEnvironment()
 
   // Shows: sidecar C14.8, C14.10.
-  it('refuses hosts that resolve to private addresses, and keeps no failed sockets', async () => {
+  it('refuses push services that resolve to private addresses, and keeps no sockets', async () => {
     const [service, dns] = await Promise.all([startWebPush(), startDnsServer()])
     const { port } = new URL(service.url)
     dns.addresses.set('v4.example.org', ['127.0.0.1'])
@@ -34,7 +34,7 @@ describe('The connections to push services', () => {
     await Promise.all([service.close(), dns.close()])
   })
 
-  it('close ends all connections, even to a name that has become private', async () => {
+  it('closing ends all connections to push services, even to a name now private', async () => {
     const certificates = await makeCertificates({ names: ['push.example.org'] })
     const [service, dns] = await Promise.all([
       startWebPush({ certificates, name: 'push.example.org' }),
@@ -58,7 +58,7 @@ describe('The connections to push services', () => {
   })
 
   // Shows: sidecar C14.10.
-  it('keeps at most 32 idle connections to a push service', async () => {
+  it('keeps at most 32 idle connections to one push service', async () => {
     const certificates = await makeCertificates()
     const service = await startWebPush({ certificates })
     const agent = new WebPushAgent({ allowPrivate: true, ca: certificates.ca.cert })

@@ -90,7 +90,7 @@ describe('Web Push through web-push', () => {
   })
 
   // Shows: sidecar C14.2.
-  it('delivers title, body and data encrypted for the phone, urgent and for a day', async () => {
+  it('Web Push delivers title, body and data encrypted, as urgent and for a day', async () => {
     expect(await send()).to.deep.equal(ACCEPTED)
     const [{ topic, size, ...received } = expect.fail('nothing came')] = index.service.received
     expect(received).to.deep.equal({
@@ -104,7 +104,7 @@ describe('Web Push through web-push', () => {
   })
 
   // Shows: sidecar C14.4.
-  it('sends a topic that is stable over restarts and does not reveal the station', async () => {
+  it('the Web Push topic is stable over restarts and does not reveal the station', async () => {
     const otherKeys = makeVapidKeys()
     await sendBy(index.gateway, phone())
     await sendBy(index.gateway, phone(), 'aprs-N0CALL-8')
@@ -125,7 +125,7 @@ describe('Web Push through web-push', () => {
     expect(received?.payload).to.include(NOTIFICATION.data).and.not.to.have.property('fromAvatarImage')
   })
 
-  it('reuses a connection for later notifications', async () => {
+  it('reuses a connection to a push service for later notifications', async () => {
     // An answer counts before its end has come, which a connection has to wait for.
     while (index.service.connections === index.service.received.length) await send()
   })
@@ -141,7 +141,7 @@ describe('Web Push through web-push', () => {
   })
 
   // Shows: sidecar C14.10.
-  it('counts a 201 with an endless or stalled body as accepted, and disconnects', async () => {
+  it('a 201 with an endless or stalled body counts as accepted and is disconnected', async () => {
     index.service.fail({ status: 201, endless: true })
     expect(await send()).to.deep.equal(ACCEPTED)
     await index.service.waitForDisconnects(1)
@@ -151,7 +151,7 @@ describe('Web Push through web-push', () => {
     await index.service.waitForDisconnects(2)
   })
 
-  it('a push service that hangs blocks only its own share of the slots', async () => {
+  it('a hanging push service blocks only its own share of the slots', async () => {
     const certificates = await makeCertificates({ names: ['localhost'] })
     const hanging = index.closing(await startWebPush({ certificates }))
     const working = index.closing(await startWebPush({ certificates, name: 'localhost' }))
@@ -178,7 +178,7 @@ describe('Web Push through web-push', () => {
   })
 
   // Shows: sidecar C14.5.
-  it('reports an ended or malformed subscription as gone', async () => {
+  it('reports a Web Push subscription that ended or is malformed as gone', async () => {
     index.service.unsubscribe(phone())
     expect(await send()).to.include({ kind: 'token_gone' })
     expect(await send('not a subscription')).to.include(REFUSED)
@@ -202,7 +202,7 @@ describe('Web Push through web-push', () => {
     const sendTo = (name: string, by = guarded) =>
       sendBy(by, { ...phone, endpoint: phone.endpoint.replace(PUBLIC_NAME, name) })
 
-    it('does not connect to an address that is resolved only after close', async () => {
+    it('does not connect to a push service that is resolved only after close', async () => {
       const silent = await startDnsServer()
       const waiting = open({ allowPrivate: false }, { dnsServers: [silent.server] })
       await silent.close()
@@ -231,7 +231,7 @@ describe('Web Push through web-push', () => {
         })
 
       // Shows: sidecar C14.8.
-      it('asks the proxy for no private address or name, nor a name that resolves to one', async () => {
+      it('asks a proxy for no private address, nor for a name that resolves to one', async () => {
         dns.addresses.set(PUBLIC_NAME, ['10.0.0.1'])
         const outcome = await sendTo(PUBLIC_NAME)
         expect(outcome).to.include(REFUSED).with.property('reason').that.includes('push.webpush.allowPrivate')

@@ -17,7 +17,7 @@ export function acksContract(stores: ContractStores): void {
     (await store.history.append(batch, mayAck)).map((outcome) => outcome.kind !== 'no_station' && outcome.ack)
 
   // Shows: sidecar 3.5, C4.3.
-  it('acknowledges only numbered messages, to stations that want acks', async () => {
+  it('the store acknowledges only numbered messages, to stations that want acks', async () => {
     await register(store, 'W1AW')
     expect(await acksOf([message('a'), message('b', { seqId: '' })])).to.deep.equal([true, false])
     expect(await acksOf([message('a', { to: 'W1AW' }), message('a', { to: 'K9NONE' })])).to.deep.equal([false, false])
@@ -29,7 +29,7 @@ export function acksContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar 16.3, C1.16.
-  it('acknowledges a retransmission at most once per ack interval', async () => {
+  it('acknowledges a retransmission at most once in each ack interval', async () => {
     expect(await acksOf([message('a'), message('a')])).to.deep.equal([true, false])
     await stores.shift(INTERVAL_MS - 1)
     expect(await acksOf([message('a')])).to.deep.equal([false])
@@ -37,14 +37,14 @@ export function acksContract(stores: ContractStores): void {
     expect(await acksOf([message('a')])).to.deep.equal([true])
   })
 
-  it('acks differ by sequence id and by the source callsign as received', async () => {
+  it('acks are distinct by sequence id and by the source callsign as received', async () => {
     const received = (sourceAsReceived: string, seqId: string) => message('a', { sourceAsReceived, seqId })
     const batch = [received('W1AW', '1'), received('W1AW-0', '1'), received('W1AW', '2')]
     expect(await acksOf(batch)).to.deep.equal([true, true, true])
   })
 
   // Shows: sidecar 16.3, 21.11, C4.28.
-  it('limits acks per minute to 3 for each sender and station, to 30 for each sender', async () => {
+  it('allows 3 acks a minute for a sender and station, and 30 for a sender', async () => {
     const numbered = (count: number, changes = {}) =>
       Array.from({ length: count }, (_, index) => message('a', { seqId: `${index}`, ...changes }))
     expect(await acksOf(numbered(5))).to.deep.equal([true, true, true, false, false])

@@ -48,20 +48,20 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     }
 
     // Shows: sidecar C4.19.
-    it('the server time is newer than messages to others while the phone has none', async () => {
+    it('the server time passes messages to other stations if none waits for the phone', async () => {
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await current()).to.be.at.least(time)
       expect((await sync(0)).answerStamp).to.be.at.least(time)
     })
 
     // Shows: sidecar C4.19.
-    it('the server time is that of the registration until the phone sends a cursor', async () => {
+    it("the phone's server time is that of its registration until it sends a cursor", async () => {
       await receive()
       for (const since of [undefined, 0, 0.5, -1]) expect(await current(since)).to.equal(registeredAt)
     })
 
     // Shows: sidecar C4.20.
-    it("the server time is the newest message's once the phone sends that cursor back", async () => {
+    it("the phone's server time is the newest message's once it sends that cursor back", async () => {
       const times = [await receive(), await receive()]
       const { messages, answerStamp } = await sync(0)
       expect(messages.map(({ stamp }) => stamp)).to.deep.equal(times)
@@ -72,7 +72,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.19.
-    it('the server time is the newest cursor of a sync or heartbeat if messages wait', async () => {
+    it("if messages wait, the phone's server time is the newest cursor that it sent", async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(first)
@@ -82,7 +82,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.20.
-    it('an older cursor counts only for its own call; later calls use the newest', async () => {
+    it('an older cursor counts only for the call that sends it', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(second)
@@ -132,7 +132,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
   })
 
-  describe('The server time for the phone without an id', () => {
+  describe('The server time for a phone without device id', () => {
     let store: Store
     beforeEach(async () => {
       store = await stores.open()

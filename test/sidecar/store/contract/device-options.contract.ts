@@ -38,7 +38,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
   }
 
   // Shows: sidecar C17.3.
-  it('keeps the options of each device as its last registration set them', async () => {
+  it('each device has the options that its last registration set', async () => {
     await register('one', blocking('w1aw-0', 'K1*', 'w1aw'))
     await register('two')
     const blocked = () =>
@@ -53,7 +53,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C17.1.
-  it('a device does not get messages of senders that it blocked, other devices do', async () => {
+  it('a device gets no messages of senders that it blocked, but other devices do', async () => {
     await register('one', blocking('W1AW', 'K1*'))
     await register('two')
     const stored = await append(
@@ -74,7 +74,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C17.1.
-  it('a device is not notified of messages of senders that it blocked', async () => {
+  it('a device is not notified of messages from senders that it blocked', async () => {
     await register('one', blocking('W1AW'))
     await register('two')
     await append(store, from('K1ABC'), from('W1AW'))
@@ -84,7 +84,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C17.1.
-  it('pushes no blocked message after a restart, nor once its sender is unblocked', async () => {
+  it('a blocked message is not pushed after a restart, or after unblocking its sender', async () => {
     await register('one', blocking('W1AW'))
     await append(store, from('W1AW'))
     await store.close()
@@ -218,7 +218,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     })
   })
 
-  describe('that want acks', () => {
+  describe('Devices that want acks', () => {
     const WANTING = { options: { ...NO_OPTIONS, wantAcks: true } }
     const ackOf = (seqId: string, changes: Partial<ReceivedAck> = {}): ReceivedAck => ({
       ...{ from: 'W1AW', to: KEY, seqId, kind: 'ack' },
@@ -230,7 +230,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
       (await acksOf(device, since))?.map(({ kind, seqId }) => `${kind} ${seqId}`)
 
     // Shows: sidecar C17.4.
-    it('a device that wants acks gets each once, in one order with messages', async () => {
+    it('a device that wants acks gets each ack once, in one order with messages', async () => {
       await register('one', WANTING)
       await register('two')
       await append(store, 'before')
@@ -252,7 +252,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C17.4.
-    it('a heartbeat does not move the cursor of a device past an ack that it wants', async () => {
+    it("a heartbeat does not move a device's cursor past an ack that the device wants", async () => {
       await register('one', WANTING)
       await register('two')
       const cursor = (await newer(store, KEY, 0, 'one')).answerStamp
@@ -290,7 +290,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C17.5.
-    it('stores no ack for a station without a device that wants it, and pushes none', async () => {
+    it('stores and pushes no ack for a station if no device wants acks', async () => {
       await register('two')
       expect(await receive(ackOf('1'), ackOf('1', { to: 'K9NONE' }))).to.equal(0)
       await register('one', WANTING)

@@ -96,7 +96,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.1, C16.7.
-  it('claims each message for every device, counting what each was not yet pushed', async () => {
+  it('claims each message for every device, and counts what each was not yet sent', async () => {
     await registerAll()
     await receive()
     await windowEnds()
@@ -131,7 +131,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.1.
-  it('each device has its own cursor; a call without a device uses the oldest', async () => {
+  it('each device has its own cursor; a call without device id uses the oldest', async () => {
     await registerAll()
     const [first, second] = [await receive(), await receive()]
     const timeOf = (id: string | undefined, since?: number) => store.cursors.stampFor(KEY, id, since)
@@ -159,7 +159,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(ids()).to.deep.equal([TABLET.deviceId])
   })
 
-  it('removing a device keeps the others; removing the last removes the station', async () => {
+  it('removing a device keeps the others; removing the last one removes the station', async () => {
     await registerAll()
     await receive('kept')
     expect(await store.stations.remove(KEY, { deviceId: '' })).to.equal('devices')
@@ -174,7 +174,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(await held(store)).to.deep.equal([])
   })
 
-  it('removes the device without an id only for its own push token', async () => {
+  it('removes a device without id only if its own push token is given', async () => {
     await registerAll()
     const end = (pushToken: string) => store.stations.remove(KEY, { deviceId: '', pushToken })
     for (const wrong of ['', 'of the tablet', 'Of the phone']) expect(await end(wrong)).to.equal('wrong_token')
@@ -185,7 +185,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.15.
-  it('keeps station and history when a stranger replaces the token and unregisters', async () => {
+  it('keeps station and history if a stranger replaces the token and unregisters', async () => {
     await register(PHONE)
     const time = await receive()
     await register({ ...PHONE, pushToken: 'of a stranger' })
@@ -199,7 +199,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.15.
-  it('keeps the history when an earlier stranger retakes the token and unregisters', async () => {
+  it('keeps the history if an earlier stranger retakes the token and unregisters', async () => {
     await register({ ...PHONE, pushToken: 'of a stranger' })
     await register(PHONE)
     const time = await receive()
@@ -228,7 +228,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C4.27, C16.11.
-  it('a dead token ends the notifications of its own device only', async () => {
+  it('a dead push token ends only the notifications of its own device', async () => {
     await registerAll()
     await store.stations.markTokenDead(KEY, TABLET.deviceId, TABLET.pushToken)
     await store.stations.markTokenDead(KEY, BROWSER.deviceId, TABLET.pushToken)
@@ -242,7 +242,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.12.
-  it('gives a token to its newest device, and keeps the cursor of the former one', async () => {
+  it('a push token belongs to its newest device; the former device keeps its cursor', async () => {
     await registerAll()
     await store.stations.register(registration('W1AW', { pushToken: BROWSER.pushToken, platform: 'webpush' }))
     const [first] = [await receive(), await receive()]
@@ -259,7 +259,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C4.27, C16.11.
-  it('acknowledges a message if a device with a live token wants acks', async () => {
+  it('acknowledges a message if a device with a live push token wants acks', async () => {
     await reopen({ ack: SETTINGS.ack })
     const ackOf = async (seqId: string) => {
       const [outcome] = await store.history.append([message('numbered', { seqId })], true)
@@ -277,7 +277,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.4.
-  it("a new device counts as a new station in its client's hourly limit", async () => {
+  it("a new device counts towards its client's hourly limit of new stations", async () => {
     await reopen({ rateLimit: { newStationsPerHour: 2 } })
     expect(await register(PHONE)).to.equal('created')
     expect(await register(TABLET)).to.equal('joined')
@@ -310,7 +310,7 @@ export function devicesContract(stores: ContractStores): void {
       expect(ids()).to.have.members(remaining)
     })
 
-  it('the avatar of a station is the one that any of its devices uploaded last', async () => {
+  it("a station's avatar is the last that any of its devices uploaded", async () => {
     await register({ ...PHONE, avatar: { icon: 'car', image: '', hash: 'icon:car' } })
     await register({ ...TABLET, avatar: { icon: 'dog', image: '', hash: 'icon:dog' } })
     await register(PHONE)

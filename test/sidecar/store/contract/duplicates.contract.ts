@@ -36,7 +36,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     ['an unnumbered message', '', 30_000],
   ] as const) {
     // Shows: sidecar C1.14, C4.14, F1.21.
-    it(`forgets ${name} at the configured age of the stored copy`, async () => {
+    it(`${name} is forgotten at the configured age of the stored copy`, async () => {
       let age = 0
       const kindAt = async (ms: number) => {
         await stores.shift(ms - age)
@@ -50,7 +50,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   }
 
   // Shows: sidecar C4.21.
-  it('judges the age of duplicates by the wall clock, even after it ran far ahead', async () => {
+  it('duplicates expire by the wall clock, even after it ran far ahead', async () => {
     let ahead = 0
     const kindAt = async (ms: number) => {
       await stores.shift(ms - ahead)
@@ -76,7 +76,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   // Shows: sidecar C4.21.
-  it('recognizes duplicates after a start with a wrong clock', async () => {
+  it('recognizes duplicates of messages after a start with a wrong clock', async () => {
     await append(store, 'a', message('b', { to: 'W1AW' }))
     const real = stores.now()
     await stores.shift(-real)
@@ -87,7 +87,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   // Shows: sidecar C4.22.
-  it("a different reply-ack after the sequence id's brace does not make a new message", async () => {
+  it('a message with another reply-ack after its sequence id is still a duplicate', async () => {
     const kinds = async (...seqIds: readonly string[]) =>
       new Set(await kindsOf(store, ...seqIds.map((seqId) => message('a', { seqId }))))
     expect(await kinds('MM}', 'MN}AA', '}AA', '}AB')).to.deep.equal(new Set(['stored']))
@@ -96,7 +96,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   // Shows: sidecar C4.22.
-  it('ignores trailing blanks and control characters when it compares texts', async () => {
+  it('ignores trailing blanks and control characters in the search for duplicates', async () => {
     const kinds = async (...texts: readonly string[]) =>
       new Set(await kindsOf(store, ...texts.map((text) => message(text, { seqId: '' }))))
     expect(await kinds('a', ' a', 'a b')).to.deep.equal(new Set(['stored']))
@@ -131,7 +131,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     ])
   })
 
-  it('stores messages for a new registration even if the earlier one received them', async () => {
+  it('a new registration gets messages even if an earlier registration received them', async () => {
     await reopenedWith(1)
     const both = [message('a'), message('b')]
     await append(store, ...both)
@@ -144,7 +144,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   // Shows: sidecar 4.1.
-  it('recognizes the same duplicates as a plain model for any batches and restarts', async () => {
+  it('recognizes the same duplicates as a plain model, for any batches and restarts', async () => {
     await store.close()
     await agreesWithModel(stores, { restarts: true, runs })
   })

@@ -16,7 +16,7 @@ export function historyContract(stores: ContractStores): void {
     store = await stores.open({ history: { ...SETTINGS.history, perStation } })
   }
 
-  it('keeps sender, sequence id and text of a message to the byte', async () => {
+  it('the history keeps sender, sequence id and text of a message to the byte', async () => {
     const strange = { from: 'Ä\u{1F4E1}', seqId: '\0"\\\n', text: Buffer.from([...Array(256).keys()]) }
     const [outcome] = await append(store, message('', strange))
     const [stored] = (await newer(store, 'N0CALL')).messages
@@ -24,14 +24,14 @@ export function historyContract(stores: ContractStores): void {
     expect(outcome).to.deep.equal({ kind: 'stored', message: stored, ack: false })
   })
 
-  it('keeps an empty text and an empty sequence id', async () => {
+  it('the history keeps an empty text and an empty sequence id', async () => {
     await append(store, message('', { seqId: '' }))
     const [stored] = (await newer(store, 'N0CALL')).messages
     expect(stored).to.deep.include({ seqId: '', text: Buffer.alloc(0) })
   })
 
   // Shows: sidecar C4.8.
-  it('stamps the messages of a batch in order, and returns an outcome for each', async () => {
+  it('stamps the messages of a batch in order, and returns an outcome for each message', async () => {
     const [b, c] = [message('b', { to: 'W1AW' }), message('c', { to: 'K9NONE' })]
     const outcomes = await append(store, 'a', b, 'a', c, 'd')
     expect(outcomes.map((item) => item.kind)).to.deep.equal(['stored', 'stored', 'duplicate', 'no_station', 'stored'])
@@ -43,13 +43,13 @@ export function historyContract(stores: ContractStores): void {
     expect(await append(store)).to.deep.equal([])
   })
 
-  it('returns to each caller of a shared transaction its own outcomes', async () => {
+  it('callers that share a transaction each get their own outcomes', async () => {
     const answers = await Promise.all([kindsOf(store, 'a', 'b'), kindsOf(store, 'b'), kindsOf(store, 'c', 'a', 'd')])
     expect(answers).to.deep.equal([['stored', 'stored'], ['duplicate'], ['stored', 'duplicate', 'stored']])
   })
 
   // Shows: sidecar 2.8, 2.16, 4.2, 4.3, 6.3, 12.2, 12.3, 17.5, C4.1, C4.9.
-  it('returns the messages that are strictly newer than the cursor, oldest first', async () => {
+  it('the history returns messages strictly newer than the cursor, oldest first', async () => {
     const outcomes = await append(store, 'a', 'b', 'c')
     const cursor = outcomes[1]?.kind === 'stored' ? outcomes[1].message.stamp : 0
     const answer = await newer(store, 'N0CALL', cursor)
@@ -59,7 +59,7 @@ export function historyContract(stores: ContractStores): void {
     expect(await store.history.since('K9NONE', '', 0)).to.equal(undefined)
   })
 
-  it('returns messages newer than both cursors, with the stamp of the newest', async () => {
+  it('returns messages newer than both given cursors, with the stamp of the newest', async () => {
     const [first, second] = (await append(store, 'a', 'b')).map((item) =>
       item.kind === 'stored' ? item.message.stamp : 0,
     )
@@ -75,7 +75,7 @@ export function historyContract(stores: ContractStores): void {
     }
   })
 
-  it('a concurrent append appears either in the running sync or in the next one', async () => {
+  it('a message stored during a sync appears in that sync or in the next', async () => {
     const [, answer] = await Promise.all([append(store, 'a'), newer(store, 'N0CALL')])
     const next = await newer(store, 'N0CALL', answer.answerStamp)
     expect([...texts(answer.messages), ...texts(next.messages)]).to.deep.equal(['a'])
@@ -83,7 +83,7 @@ export function historyContract(stores: ContractStores): void {
 
   describe('The history as a ring buffer', () => {
     // Shows: sidecar 2.5, 3.7, 16.4, 21.1, C4.18.
-    it('the ring keeps the newest 50 messages of each station', async () => {
+    it('the ring buffer keeps the newest 50 messages of each station', async () => {
       const numbered = (from: number, count: number) =>
         Array.from({ length: count }, (_, index) => `text ${from + index}`)
       // The last batch is more than there is room for.
@@ -99,7 +99,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C1.13.
-    it('the ring follows a changed size at the next start, and restores no message', async () => {
+    it('a new ring size applies from the next start, and restores no dropped message', async () => {
       await append(store, 'a', 'b', 'c', 'd', message('z', { to: 'W1AW' }))
       for (const [perStation, stored, expected] of [
         [2, [], ['c', 'd']],
@@ -134,7 +134,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C4.31.
-    it('the ring reports a message that was dropped in the batch that stored it', async () => {
+    it('the ring reports a dropped message even if the same batch stored it', async () => {
       await reopenedWith(2)
       const stamps = (await append(store, 'a', 'b', 'c', 'd', 'e')).map((outcome) =>
         outcome.kind === 'stored' ? outcome.message.stamp : 0,
@@ -147,7 +147,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C4.31.
-    it('the ring reports a dropped message even if its duplicates are forgotten', async () => {
+    it('the ring reports a dropped message even after its duplicates are forgotten', async () => {
       await reopenedWith(1)
       const [outcome] = await append(store, 'a', 'b')
       await stores.shift(SETTINGS.history.duplicateMinutes * 60_000)
@@ -160,7 +160,7 @@ export function historyContract(stores: ContractStores): void {
     })
   })
 
-  it('stores nothing for a removed station, and shows nothing to its successor', async () => {
+  it('stores no messages for a removed station, and shows none to its successor', async () => {
     await append(store, 'before')
     expect(await store.stations.remove('N0CALL')).to.equal('station')
     expect(await kindsOf(store, 'after', message('other', { to: 'W1AW' }))).to.deep.equal(['no_station', 'stored'])

@@ -14,7 +14,7 @@ export function housekeepingContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C11.2.
-  it('removes stations last seen before the boundary, with history and avatar', async () => {
+  it('housekeeping removes stations not seen recently, with history and avatar', async () => {
     await store.stations.register(registration('N1CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
     await append(store, message('one', { to: 'N1CALL' }))
     await stores.shift(2 * HOUR)
@@ -36,14 +36,14 @@ export function housekeepingContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar 11.18, 14.1, 21.7.
-  it('keeps a station whose heartbeat came in time, even without changes', async () => {
+  it('housekeeping keeps a station whose heartbeat came in time, even without changes', async () => {
     await register(store, 'N1CALL')
     await stores.shift(3 * HOUR)
     await register(store, 'N1CALL')
     expect(await store.housekeeping.expire(stores.now() - HOUR, NEVER)).to.equal(0)
   })
 
-  it('keeps stamps, cursors of remaining devices and known duplicates', async () => {
+  it('housekeeping keeps stamps, cursors of remaining devices and known duplicates', async () => {
     await register(store, 'N1CALL', 'N2CALL')
     await append(store, message('one', { to: 'N2CALL' }))
     const first = await newer(store, 'N2CALL')
@@ -61,7 +61,7 @@ export function housekeepingContract(stores: ContractStores): void {
     expect((await append(store, two))[0]?.kind).to.equal('duplicate')
   })
 
-  it('tidying removes no row that the store itself wrote', async () => {
+  it('housekeeping removes no row that the store itself wrote', async () => {
     await store.stations.register(registration('N1CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
     await append(store, message('one', { to: 'N1CALL' }))
     await stores.shift(48 * HOUR)
@@ -70,7 +70,7 @@ export function housekeepingContract(stores: ContractStores): void {
     expect((await store.stations.avatars(['N1CALL'])).size).to.equal(1)
   })
 
-  it('an aborted housekeeping run removes nothing and throws no error', async () => {
+  it('aborted housekeeping removes nothing and throws no error', async () => {
     await register(store, 'N1CALL', 'N2CALL')
     await stores.shift(2 * HOUR)
     expect(await store.housekeeping.expire(stores.now() - HOUR, AbortSignal.abort())).to.equal(0)

@@ -11,7 +11,7 @@ export function leasesContract(stores: ContractStores): void {
 
   const held = async () => (await store.leases.list()).map(({ name }) => name).sort()
 
-  it('grants a free lease, and renews it for the same instance', async () => {
+  it('grants a free lease, and renews the lease for the same instance', async () => {
     for (let times = 0; times < 2; times += 1)
       expect([...(await store.leases.hold(['listener/0', 'call/N0CALL']))].sort()).to.deep.equal([
         'call/N0CALL',
@@ -21,7 +21,7 @@ export function leasesContract(stores: ContractStores): void {
     expect([...(await store.leases.hold([]))]).to.deep.equal([])
   })
 
-  it('lists each lease with its holder and the newest note', async () => {
+  it("lists each lease with its holder and the holder's newest note", async () => {
     await store.leases.hold(['listener/0'], 'first')
     await store.leases.hold(['listener/0'], 'second')
     expect(await store.leases.list()).to.deep.equal([
@@ -35,7 +35,7 @@ export function leasesContract(stores: ContractStores): void {
     expect(await held()).to.deep.equal(['listener/1'])
   })
 
-  it('lists the instance itself, with its start time and its note', async () => {
+  it('the list of instances has this instance with its start time and its note', async () => {
     const { instances } = store
     expect(instances.name).to.equal('one')
     instances.publishNote('{"version":1}')

@@ -96,7 +96,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   // Shows: sidecar 2.15, 7.4, 16.5, 16.6, 17.3, 19.2, 21.10, C1.15, C9.1.
-  it('makes a station due a window after its first message, despite later ones', async () => {
+  it('a station is due for a push one window after its first message', async () => {
     await receive('A', 'one')
     await advance(WINDOW_MS - 1)
     await receive('A', 'two')
@@ -110,7 +110,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(tried).to.deep.include({ tries: 0, refusals: 0, firstTryMs: 0, waitedMs: WINDOW_MS })
   })
 
-  it('a claim contains the newest message to the byte', async () => {
+  it('a claimed push contains the newest message to the byte', async () => {
     const strange = { from: 'Ä\u{1F4E1}', seqId: '\0"\\\n', text: Buffer.from([...Array(256).keys()]) }
     await append(store, message('', { ...strange, to: 'A' }), message('', { to: 'B', seqId: '' }))
     await windowEnds()
@@ -122,7 +122,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   for (const [rule, tale] of leasesEnd ? TALES : [...TALES, TALE_OF_ONE])
     it(rule, () => play(tale.split(', '), ['A', 'B']))
 
-  it('claims a station for one worker only, until that worker settles it', async () => {
+  it("a station's push is claimed by one worker only, until that worker settles it", async () => {
     await receive('A')
     await windowEnds()
     const rivals = await Promise.all([claim(), claim(), claim()])
@@ -132,7 +132,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   // Shows: sidecar C9.21.
-  it('a notification starts anew when its tries are reset or it is settled', async () => {
+  it('a notification starts anew if its tries are reset or it is settled', async () => {
     await receive('A')
     await windowEnds()
     await store.pushes.retryLater(await claimOne(), { delayMs: WINDOW_MS, tries: 5, refusals: 0 })
@@ -155,7 +155,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimed()).to.deep.equal(['A'])
   })
 
-  it('claims the longest-due stations first, up to the free slots of each platform', async () => {
+  it('claims the pushes that are due longest, up to the free slots of each platform', async () => {
     const platforms = { C: 'ios', D: 'android', E: 'ios', F: 'webpush', G: 'android' } as const
     for (const [key, platform] of Object.entries(platforms)) await register(key, { platform })
     for (const key of ['G', 'E', 'B', 'C', 'F', 'D', 'A']) {
@@ -168,7 +168,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(keysOf(await claim({ android: 5, ios: 5, webpush: 5 }))).to.have.members(['A', 'C'])
   })
 
-  it('a claim has the platform and token at that moment, even a dead token', async () => {
+  it('a claimed push has the platform and token of that moment, even a dead token', async () => {
     await receive('A')
     await receive('B')
     await store.stations.markTokenDead('B', '', 'token-of-B')
@@ -181,7 +181,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(second).to.nested.include({ station: 'B', 'device.tokenDead': true })
   })
 
-  it('a due station that registers for another platform is claimed there', async () => {
+  it('a due push of a station that changes its platform is claimed for the new one', async () => {
     await receive('A')
     await windowEnds()
     await register('A', { platform: 'webpush' })
@@ -189,7 +189,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(claims.map(({ station, device }) => [station, device.platform])).to.deep.equal([['A', 'webpush']])
   })
 
-  it('drops an unregistered station from the queue, whether waiting, due or claimed', async () => {
+  it("drops an unregistered station's push, whether it is waiting, due or claimed", async () => {
     await receive('A')
     await windowEnds()
     const held = await claimOne()
@@ -207,7 +207,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect((await claimOne()).unpushed.count).to.equal(1)
   })
 
-  it('the queue calls its listeners when a window ends, and when a retry is due', async () => {
+  it('the push queue calls its listeners when a window ends, and when a retry is due', async () => {
     const first = due()
     await receive('A')
     await windowEnds()
@@ -220,7 +220,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimed()).to.deep.equal(['A'])
   })
 
-  it('counts waiting stations by platform, including those to be retried', async () => {
+  it('counts stations with waiting pushes by platform, including retries', async () => {
     await register('C', { platform: 'ios' })
     for (const key of ['A', 'B', 'C']) await receive(key)
     await windowEnds()
@@ -232,7 +232,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   // Shows: sidecar C9.14.
-  it('after a restart, unsettled entries are due in order, settled ones are not', async () => {
+  it('after a restart, unsettled pushes are due in order, settled ones are not', async () => {
     await register('C')
     for (const key of ['B', 'C', 'A']) {
       await receive(key)
@@ -247,14 +247,14 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimed()).to.deep.equal(['B', 'A'])
   })
 
-  it('a message that waits at a restart is due by the end of its window', async () => {
+  it('the push of a message that waits at a restart is due by the end of its window', async () => {
     await receive('A')
     await reopen()
     await windowEnds()
     expect((await claimOne()).unpushed.count).to.equal(1)
   })
 
-  it('after close, the queue calls no listener but records the outcome of a claim', async () => {
+  it('a closed push queue calls no listener, but records the outcome of a claim', async () => {
     await receive('A')
     await receive('B')
     await windowEnds()
@@ -277,7 +277,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   if (leasesEnd)
-    it('reassigns a station once its claim expires, and ignores the former holder', async () => {
+    it('a push goes to another worker when its claim expires; the old worker is ignored', async () => {
       await receive('A')
       await windowEnds()
       const lost = await claimOne()
@@ -291,7 +291,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
       expect(await claimed()).to.deep.equal([])
     })
 
-  it('claims each message after its window, and never for two workers at once', async () => {
+  it('each message is claimed after its window, and never by two workers at once', async () => {
     const move = fc.constantFrom(
       'wait',
       'claim',

@@ -35,7 +35,7 @@ export function reportsContract(stores: ContractStores): void {
   }
 
   // Shows: sidecar O2.1.
-  it('lists stations by name in pages, with devices and pending notifications', async () => {
+  it("the operator's report lists stations by name in pages, with devices and pushes", async () => {
     const registeredAt = stores.now()
     for (const key of ['N2CALL', 'N0CALL', 'N1CALL']) await register(key)
     await stores.shift(5000)
@@ -50,7 +50,7 @@ export function reportsContract(stores: ContractStores): void {
     expect(await store.reports.list('N2CALL', 2)).to.deep.equal([])
   })
 
-  it('reports the devices of a station in the order of their registration', async () => {
+  it("the operator's report lists devices of a station in order of registration", async () => {
     const avatar = { icon: 'car', image: '', hash: 'icon:car' }
     await register('N0CALL', { ackMessages: true, avatar })
     await register('N0CALL', { deviceId: 'a', platform: 'ios', pushToken: 'apple' })
@@ -66,7 +66,7 @@ export function reportsContract(stores: ContractStores): void {
     expect(await store.reports.get('W1AW')).to.equal(undefined)
   })
 
-  it('reports messages newest first and never their texts', async () => {
+  it("the operator's report lists messages newest first, and never their texts", async () => {
     await register('N0CALL')
     await append(store, message('secret'), message('second', { seqId: '2', from: 'K1ABC' }))
     const { messages } = await report()
@@ -79,7 +79,7 @@ export function reportsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar O2.1.
-  it('reports the result of the last push, also after a restart', async () => {
+  it("the operator's report shows the result of the last push, also after a restart", async () => {
     await register('N0CALL')
     await append(store, 'Hello')
     const claimed = await claim()
@@ -91,7 +91,7 @@ export function reportsContract(stores: ContractStores): void {
     expect((await report()).devices[0]).to.deep.include({ lastPush: ACCEPTED })
   })
 
-  it('reports the result of a retried push, which a settlement without a result keeps', async () => {
+  it("a retried push's result stays in the report if settling it brings no new one", async () => {
     await register('N0CALL')
     await append(store, 'Hello')
     await store.pushes.retryLater(await claim(), { delayMs: 1000, tries: 1, refusals: 0 }, REFUSED)
@@ -103,7 +103,7 @@ export function reportsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar O2.1.
-  it('reports when a message was first acknowledged', async () => {
+  it("the operator's report shows when a message was first acknowledged", async () => {
     await register('N0CALL', { ackMessages: true })
     const [before] = [stores.now()]
     await store.history.append([message('Hello'), message('unnumbered', { seqId: '' })], true)
@@ -116,7 +116,7 @@ export function reportsContract(stores: ContractStores): void {
     expect(await ackedAt()).to.deep.equal([null, first])
   })
 
-  it('reports an acknowledged copy with the message that was stored unacknowledged', async () => {
+  it('the report shows an acknowledged copy at the message stored without an ack', async () => {
     await register('N0CALL', { ackMessages: true })
     await append(store, 'Hello', message('Hello', { from: 'K1ABC' }), message('other', { seqId: '2' }))
     expect(await ackedAt()).to.deep.equal([null, null, null])
@@ -127,7 +127,7 @@ export function reportsContract(stores: ContractStores): void {
     expect(messages.map((each) => each.ackedAt !== null)).to.deep.equal([true, false, false, true])
   })
 
-  it('reports no original of an acknowledged copy that has left its ring', async () => {
+  it('an acknowledged copy is not reported if its original has left the ring', async () => {
     await store.close()
     store = await stores.open({ ...SETTINGS, history: { ...SMALL_RING } })
     await register('N0CALL', { ackMessages: true })

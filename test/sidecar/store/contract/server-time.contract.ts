@@ -19,18 +19,18 @@ export function serverTimeContract(stores: ContractStores): void {
   const expectGrowing = (stamps: readonly number[]) =>
     expect(stamps).to.deep.equal([...new Set(stamps)].sort((a, b) => a - b))
 
-  it('a stamp is newer than all stored messages and older than all later ones', async () => {
+  it('a stamp is newer than all stored messages and older than all later messages', async () => {
     const stamps = [await receive()]
     for (const to of STATIONS) stamps.push(await store.stamps.issue(), await receive(to))
     expectGrowing(stamps)
   })
 
-  it('a stamp equals the time in milliseconds when the load is low', async () => {
+  it('a stamp equals the time in milliseconds if the load is low', async () => {
     await stores.shift(HOUR)
     expect(await receive()).to.be.closeTo(stores.now(), 1)
   })
 
-  it('stamps never go back with the clock, even across a restart', async () => {
+  it('stamps never decrease if the clock is set back, even across a restart', async () => {
     const stamps = [await receive()]
     await stores.shift(-1000 * HOUR)
     stamps.push(await store.stamps.issue(), await receive())

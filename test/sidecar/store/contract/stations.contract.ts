@@ -25,7 +25,7 @@ export function stationsContract(stores: ContractStores): void {
   const kindOf = async (key: string, changes = {}) => (await store.stations.register(registration(key, changes))).kind
 
   // Shows: sidecar 9.1.
-  it('creates a station at its first registration and refreshes it at the next', async () => {
+  it('creates a station at its first registration and updates it at the next', async () => {
     const startMs = stores.now()
     const first = await store.stations.register(registration('N0CALL'))
     expect(first.kind).to.equal('created')
@@ -63,7 +63,7 @@ export function stationsContract(stores: ContractStores): void {
     expect(first).to.have.nested.property('station.registeredAt', store.stations.get('N0CALL')?.registeredAt)
   })
 
-  it('a full registry refuses new stations, even concurrent ones, but not known ones', async () => {
+  it('a full registry refuses new stations, even simultaneous ones, but not known ones', async () => {
     await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
     const outcomes = await register(store, 'A', 'B', 'C', 'D')
     expect(outcomes.map(({ kind }) => kind).sort()).to.deep.equal(['created', 'created', 'full', 'full'])
@@ -91,7 +91,7 @@ export function stationsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C13.20.
-    it('displaces the oldest unproven station over an hour old, also after a restart', async () => {
+    it('a full registry replaces the oldest station that never returned, after an hour', async () => {
       expect(await displacedBy('K4NEW')).to.equal('full')
       await stores.shift(HOUR)
       await append(store, message('to the oldest', { to: 'K1OLD' }))
@@ -109,7 +109,7 @@ export function stationsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C13.20.
-    it('never displaces a station that registered twice, added a device or was proven', async () => {
+    it('never replaces a station that registered twice, added a device or synced', async () => {
       await register(store, 'K1OLD')
       await store.stations.register(registration('K2OLD', { deviceId: 'another' }))
       store.stations.prove('K3OLD')
@@ -120,7 +120,7 @@ export function stationsContract(stores: ContractStores): void {
       expect(keys()).to.deep.equal(['K1OLD', 'K2OLD', 'K3OLD'])
     })
 
-    it('a station that is removed and registers again is unproven again', async () => {
+    it('a station that was removed and registers again can be replaced again', async () => {
       store.stations.prove('K2OLD')
       await register(store, 'K1OLD', 'K3OLD')
       await store.stations.remove('K2OLD')
@@ -129,14 +129,14 @@ export function stationsContract(stores: ContractStores): void {
       expect(await displacedBy('K4NEW')).to.equal('K2OLD')
     })
 
-    it('displaces no station while the registry holds more than the limit', async () => {
+    it('replaces no station while the registry holds more stations than its limit', async () => {
       await stores.shift(HOUR)
       await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
       expect(await displacedBy('K4NEW')).to.equal('full')
       expect(keys()).to.have.length(3)
     })
 
-    it('displaces one station for each of several simultaneous new ones', async () => {
+    it('replaces one station for each of several simultaneous new ones', async () => {
       await stores.shift(HOUR)
       const displaced = await Promise.all(['K4NEW', 'K5NEW', 'K6NEW', 'K7NEW'].map(displacedBy))
       expect(displaced).to.have.members(['K1OLD', 'K2OLD', 'K3OLD', 'full'])
@@ -144,7 +144,7 @@ export function stationsContract(stores: ContractStores): void {
     })
   })
 
-  it('refuses new stations over the hourly limit of a client, not of others', async () => {
+  it('refuses new stations over the hourly limit of their client, but not of others', async () => {
     await reopened({ rateLimit: { ...SETTINGS.rateLimit, newStationsPerHour: 2 } })
     const client = '192.0.2.7'
     for (const key of ['A', 'B']) expect(await kindOf(key, { client })).to.equal('created')
@@ -171,7 +171,7 @@ export function stationsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar 2.14, 11.18, 15.3, C2.6, C7.7.
-  it('notifies listeners when a station is added or removed, but not at a refresh', async () => {
+  it('notifies listeners if a station is added or removed, but not if it is updated', async () => {
     const sizes: number[] = []
     store.stations.onChange(() => {
       throw new Error('a listener at fault')
@@ -194,7 +194,7 @@ export function stationsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C9.7.
-  it('a dead token is alive again when the station registers, with any token', async () => {
+  it('a dead push token works again once the station registers, with any token', async () => {
     await register(store, 'N0CALL')
     for (const pushToken of ['token-of-N0CALL', 'new']) {
       await store.stations.markTokenDead('N0CALL', '', 'token-of-N0CALL')
@@ -222,7 +222,7 @@ export function stationsContract(stores: ContractStores): void {
     }
 
     // Shows: sidecar 5.11.
-    it('distinguishes an avatar never set from one set, changed or cleared', async () => {
+    it('distinguishes whether an avatar was never set, set, changed or cleared', async () => {
       expect(await upload(NOTHING)).to.deep.equal({ state: 'never' })
       expect(await upload()).to.deep.equal({ state: 'never' })
       const car = await changed(CAR, { state: 'set', icon: 'car', hash: 'icon:car' })
@@ -233,7 +233,7 @@ export function stationsContract(stores: ContractStores): void {
       await changed(CAR, { state: 'set', icon: 'car' })
     })
 
-    it("keeps an avatar's update time if the same avatar is uploaded or cleared again", async () => {
+    it('an avatar keeps its update time if the same avatar is uploaded or cleared again', async () => {
       for (const avatar of [PHOTO, NOTHING]) {
         const first = await upload(avatar)
         await stores.shift(1000)
@@ -242,7 +242,7 @@ export function stationsContract(stores: ContractStores): void {
       }
     })
 
-    it('returns the full avatars of all requested stations that have one', async () => {
+    it('returns the full avatars of those requested stations that have one', async () => {
       await store.stations.register(registration('A', { avatar: PHOTO }))
       await store.stations.register(registration('B', { avatar: CAR }))
       await store.stations.register(registration('C', { avatar: CAR }))
@@ -255,7 +255,7 @@ export function stationsContract(stores: ContractStores): void {
       ])
     })
 
-    it('counts an avatar change only when other stations can see a difference', async () => {
+    it('counts an avatar change only if other stations can see a difference', async () => {
       const counts = [store.stations.avatarChanges]
       const note = () => counts.push(store.stations.avatarChanges) && (counts.at(-1) ?? 0) > (counts.at(-2) ?? 0)
       await register(store, 'N0CALL')

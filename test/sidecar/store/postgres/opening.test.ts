@@ -40,7 +40,7 @@ describe('Opening the store in PostgreSQL', () => {
     expect((await last?.instances.list())?.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
-  it('refuses a PostgreSQL server on an older timeline than the recorded one', async () => {
+  it('refuses a PostgreSQL server that is on an older timeline than the recorded one', async () => {
     const first = await open()
     await first.probe()
     const [clock] = await suiteDatabase.run('SELECT timeline, server FROM mesh_companion.clock')
@@ -54,7 +54,7 @@ describe('Opening the store in PostgreSQL', () => {
     await open()
   })
 
-  it('applies each migration once, and rolls back one that fails', async () => {
+  it('applies each schema migration once, and undoes one that fails', async () => {
     const postgres = await suiteDatabase.tables()
     const version = async () => (await suiteDatabase.run('SELECT version FROM clock'))[0]?.version
     const steps = ['CREATE TABLE remark (x int); INSERT INTO remark VALUES (1)', 'UPDATE remark SET x = x + 1']
@@ -128,7 +128,7 @@ describe('Opening the store in PostgreSQL', () => {
     })
 
   describe('The name of an instance', () => {
-    it('refuses the name of an instance that is running', async () => {
+    it('refuses the name of an instance that is still running', async () => {
       await open({ instance: 'one' })
       expect((await rejection(open({ instance: 'one' }, HASTY))).code).to.equal('instance_taken')
     })

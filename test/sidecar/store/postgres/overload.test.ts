@@ -41,7 +41,7 @@ describe('The API while PostgreSQL is overloaded', () => {
   })
 
   // Shows: sidecar P1.16.
-  it('logs api-overloaded once until a minute passes without a refused call', async () => {
+  it('logs api-overloaded once, until a minute passes without a refused call', async () => {
     const goOn = await fill()
     for (const callsign of ['N0CALL', 'N1CALL', 'N2CALL']) await register(callsign)
     expect(overloads().map(({ level }) => level)).to.deep.equal(['warn'])
@@ -53,7 +53,7 @@ describe('The API while PostgreSQL is overloaded', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('the API closes only once the store has settled the pending registration', async () => {
+  it('the API closes only after the store has settled the pending registration', async () => {
     const release = await stores.hold('BEGIN; UPDATE mesh_companion.clock SET last = last')
     const answer = register('N0CALL').catch(() => 'cut')
     await stores.waiting(1)

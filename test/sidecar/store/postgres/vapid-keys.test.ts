@@ -28,7 +28,7 @@ describe('The VAPID keys of Web Push on PostgreSQL', () => {
   const stored = () => stores.run('SELECT name, value FROM keyring')
 
   // Shows: sidecar P1.1.
-  it('one of several starting instances creates the VAPID keys, and all use them', async () => {
+  it('one of several starting instances creates the VAPID keys that all then use', async () => {
     const opened = await instances('a', 'b', 'c')
     const keys = await Promise.all(opened.map(({ keyring }) => agree(keyring)))
     expect(keys[0]?.publicKey).to.be.a('string')
@@ -48,7 +48,7 @@ describe('The VAPID keys of Web Push on PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.1.
-  it("takes VAPID keys from the first instance's file, and refuses a different file", async () => {
+  it("takes VAPID keys from the first instance's file, and refuses another file", async () => {
     const [ownKeys, second] = [await keyFile('own.json'), await keyFile('other.json')]
     const [a, b] = await instances('a', 'b')
     expect(await agree(a?.keyring, ownKeys.webpush)).to.deep.equal(ownKeys.keys)

@@ -18,7 +18,7 @@ describe('The housekeeping of the store in SQLite', () => {
     for (const store of closing.splice(0)) await store.close()
   })
 
-  it('expires no station whose recent heartbeat is only in memory', async () => {
+  it('housekeeping keeps a station whose recent heartbeat is only in memory', async () => {
     const store = await stores.openWith('N1CALL')
     await stores.clock.advance(HOUR / 2)
     await register(store, 'N1CALL')
@@ -27,7 +27,7 @@ describe('The housekeeping of the store in SQLite', () => {
     expect(await store.stations.remove('N1CALL')).to.equal('station')
   })
 
-  it('a station that registers during its expiry stays registered, in either order', async () => {
+  it('a station that registers while it expires stays registered, in either order', async () => {
     const store = await stores.openWith('N1CALL')
     await stores.clock.advance(2 * HOUR)
     const changed = registration('N1CALL', { pushToken: 'another' })
@@ -49,7 +49,7 @@ describe('The housekeeping of the store in SQLite', () => {
   })
 
   // Shows: sidecar C11.4.
-  it('removes orphaned rows of a station that another program deleted, and no others', async () => {
+  it('removes rows of a station that another program deleted, and no others', async () => {
     const { store, connection } = await stores.openOver({ history: { ...SETTINGS.history, perStation: 5000 } })
     const avatar = { icon: 'car', image: '', hash: 'icon:car' }
     for (const key of ['N1CALL', 'N2CALL', 'N3CALL']) await store.stations.register(registration(key, { avatar }))
@@ -153,7 +153,7 @@ describe('The housekeeping of the store in SQLite', () => {
     })
 
     // Shows: sidecar C11.6.
-    it('housekeeping stops within a batch when it is aborted', async () => {
+    it('aborted housekeeping stops within one batch', async () => {
       const store = await fill()
       const stop = new AbortController()
       store.stations.onChange(() => stop.abort())

@@ -30,7 +30,7 @@ describe('Opening the store', () => {
   })
 
   // Shows: sidecar C1.12.
-  it('opens a store without a file for the path :memory:', async () => {
+  it('opens a store without a file if the path is :memory:', async () => {
     const store = await stores.open({}, ':memory:')
     await register(store, 'N0CALL')
     await append(store, 'hello')
@@ -38,7 +38,7 @@ describe('Opening the store', () => {
   })
 
   // Shows: sidecar C8.4.
-  it('opens the file with full sync, foreign keys and strict tables', async () => {
+  it('opens the database with full sync, foreign keys and strict tables', async () => {
     const { connection } = await stores.openOver()
     const [pragmas] = await connection.all(`
       SELECT journal_mode, synchronous, foreign_keys, page_size
@@ -60,7 +60,7 @@ describe('Opening the store', () => {
 
   // Shows: sidecar C8.7, C8.10.
   for (const [caseName, code, make] of BROKEN_FILES)
-    it(`refuses a file that is ${caseName}, and leaves it unchanged`, async () => {
+    it(`refuses a database file that is ${caseName}, and leaves it unchanged`, async () => {
       await filledFile()
       await make(stores.path())
       await chmod(stores.path(), 0o644)
@@ -108,7 +108,7 @@ describe('Closing the store', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar C8.1.
-  it('close finishes waiting writes and leaves a single file', async () => {
+  it('closing the store finishes waiting writes and leaves a single file', async () => {
     const store = await stores.openWith('N0CALL')
     const waiting = append(store, 'just in time')
     await Promise.all([store.close(), store.close()])

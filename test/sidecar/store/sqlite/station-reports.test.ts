@@ -8,7 +8,7 @@ describe('Reports of stations in SQLite', () => reportsContract(temporaryStores(
 describe('The acks of messages that SQLite cannot store', () => {
   const stores = temporaryStores()
 
-  it('are withdrawn, so that the retransmission gets its ack', async () => {
+  it('an ack is withdrawn if its message was not stored, so that a retry gets its ack', async () => {
     const { store, connection } = await stores.openOver()
     await store.stations.register(registration('N0CALL', { ackMessages: true }))
     let isFull = true

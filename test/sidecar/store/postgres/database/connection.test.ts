@@ -17,7 +17,7 @@ describe('The connections to PostgreSQL', () => {
 
   const connect = (clock = HASTY, address = database.address) => database.connect(clock, log, address)
 
-  it('transfers numbers, bytes and arrays both ways, and compiles no statement', async () => {
+  it('PostgreSQL connections transfer numbers, bytes and arrays without compiling', async () => {
     const { query } = await connect()
     const bytes = Buffer.from([...Array(256).keys()])
     const values = [2 ** 52, [0, 2 ** 52], bytes, [bytes, Buffer.alloc(0)], ['a"b\\,{}', '']]
@@ -31,14 +31,14 @@ describe('The connections to PostgreSQL', () => {
     ])
   })
 
-  it('reconnects after the server kills connections, and rejects the running statement', async () => {
+  it('reconnects after PostgreSQL kills connections, and rejects the running statement', async () => {
     const { query } = await connect()
     await query('SELECT 1 AS one')
     await failUnderWay(query)
     expect(await query('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
   })
 
-  it('prepares each connection while the first still reads the state of the database', async () => {
+  it("prepares all PostgreSQL connections while the first reads the database's state", async () => {
     const { query } = await connect()
     const unlock = await database.hold('BEGIN; LOCK TABLE mesh_companion.clock')
     const pending = Promise.all(Array.from({ length: 4 }, () => query('SELECT 1 AS one')))
@@ -47,7 +47,7 @@ describe('The connections to PostgreSQL', () => {
     expect(await pending).to.deep.equal(Array(4).fill([{ one: 1 }]))
   })
 
-  it('replaces all connections when the database proves to be read-only', async () => {
+  it('replaces all connections if the database proves to be read-only', async () => {
     const { query, fault, probe } = await connect()
     await probe()
     const write = 'UPDATE clock SET per_station = per_station'
@@ -74,7 +74,7 @@ describe('The connections to PostgreSQL', () => {
     await query(write)
   })
 
-  it('logs an unreachable database once, tries each second, and logs its return once', async () => {
+  it('logs an unreachable database once, tries each second, and logs its return', async () => {
     const { relay, address } = await database.relayed()
     const { query, fault, probe } = await connect(HASTY, address)
     await query('SELECT 1')
@@ -150,14 +150,14 @@ describe('The connections to PostgreSQL', () => {
     })
   })
 
-  it('a faulty statement does not count as a fault of the database', async () => {
+  it('a statement that the database refuses does not count as a fault of the database', async () => {
     const { query, fault } = await connect()
     expect((await rejection(query('SELECT 1 / 0'))).code).to.equal('store_fault')
     expect((await rejection(query('SELECT $1::text', ['\0']))).code).to.equal('store_fault')
     expect(fault()).to.equal(undefined)
   })
 
-  it('notifies listeners of each NOTIFY, and after any reconnect of the listener', async () => {
+  it('listeners get each NOTIFY, and are called after the connection is restored', async () => {
     const { relay, address } = await database.relayed()
     const postgres = await connect(HASTY, address)
     let heard = 0
@@ -182,7 +182,7 @@ describe('The connections to PostgreSQL', () => {
     await times(4)
   })
 
-  it('close ends all waiting statements even if the database hangs, and is idempotent', async () => {
+  it('closing ends all waiting statements even if PostgreSQL hangs, and is idempotent', async () => {
     const postgres = await connect()
     postgres.listen('anything', () => undefined)
     const hanging = rejection(postgres.query('SELECT pg_sleep(60)'))

@@ -33,7 +33,7 @@ describe('The warning of a PostgreSQL that may lose messages', () => {
     expect(lines).to.deep.equal([])
   })
 
-  it('warns any database role if all standbys are asynchronous', async () => {
+  it('warns with any database role if all standbys are asynchronous', async () => {
     const end = await standby()
     await database.run('CREATE ROLE ordinary LOGIN')
     const ordinary = database.address.replace('mesh@', 'ordinary@')

@@ -39,7 +39,7 @@ describe('A PostgreSQL server that stops answering', () => {
 
   const connect = () => database.connect(clock, log, address)
 
-  it('fails a statement after a minute without an answer, or ten for long statements', async () => {
+  it('a statement fails after a minute without an answer, a long one after ten', async () => {
     const { onOwnConnection } = await connect()
     for (const [answerMs, beforeMs] of [
       [undefined, 0],
@@ -60,7 +60,7 @@ describe('A PostgreSQL server that stops answering', () => {
     }
   })
 
-  it('a session ends without waiting for a silent server', async () => {
+  it('closing a PostgreSQL session does not wait for a silent server', async () => {
     const { onOwnConnection } = await connect()
     const done = await onOwnConnection(async ({ query }) => {
       await query('SELECT 1')
@@ -70,7 +70,7 @@ describe('A PostgreSQL server that stops answering', () => {
     expect(done).to.equal('done')
   })
 
-  it('a start reports a silent server, reconnects and succeeds', async () => {
+  it('a start that meets a silent PostgreSQL reports it, reconnects and succeeds', async () => {
     const unlock = await database.hold(`SELECT pg_advisory_lock(${0x6d637363})`)
     const opening = openPostgresStore({ ...SETTINGS, ...database.at(address) }, clock, log)
     await database.waiting(1)

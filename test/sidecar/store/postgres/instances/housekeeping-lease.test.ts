@@ -6,7 +6,7 @@ import { until } from '../../../../support/until.ts'
 import { rejection } from '../../sqlite/temporary-stores.ts'
 import { postgresStores } from '../postgres-stores.ts'
 
-describe('Work under a lease', () => {
+describe('Housekeeping under a lease', () => {
   const stores = postgresStores()
 
   // Shows: sidecar P1.6.

@@ -11,13 +11,13 @@ describe('Several instances on one PostgreSQL', () => {
   const stores = postgresStores()
   const open = (instance: string) => stores.open({ instance })
   const held = async (store: Store, ...names: string[]) => [...(await store.leases.hold(names))].sort()
-  it('a closed instance is no longer listed', async () => {
+  it('a closed instance is no longer in the list of instances', async () => {
     const [a, b] = [await open('a'), await open('b')]
     await a.close()
     expect((await b.instances.list()).map(({ name }) => name)).to.deep.equal(['b'])
   })
 
-  it('an instance does not inherit the leases of an earlier one with its name', async () => {
+  it('an instance does not inherit the leases of an earlier instance with its name', async () => {
     const a = await open('a')
     await held(a, 'listener/0')
     await stores.run("UPDATE instance SET owner = ''; UPDATE lease SET owner = 'a life before'")
@@ -25,7 +25,7 @@ describe('Several instances on one PostgreSQL', () => {
     expect(await held(repeated, 'listener/0')).to.deep.equal([])
   })
 
-  it("instances see each other's notes", async () => {
+  it('each instance can read the notes of the other instances', async () => {
     const [a, b] = [await open('a'), await open('b')]
     a.instances.publishNote('{"calls":["N0CALL"]}')
     await stores.clock.advance(1000)
@@ -37,7 +37,7 @@ describe('Several instances on one PostgreSQL', () => {
     })
   })
 
-  it('an instance reports that another one took its name, until the name is free', async () => {
+  it('an instance reports that another took its name, until the name is free', async () => {
     const a = await open('a')
     const takenName = async () => {
       await stores.clock.advance(1000)
@@ -56,7 +56,7 @@ describe('Several instances on one PostgreSQL', () => {
   })
 
   describe('The housekeeping of several instances', () => {
-    it('housekeeping counts uptime of any instance, until a gap of two hours', async () => {
+    it('uptime counts from the start of any instance, until a gap of two hours', async () => {
       const start = stores.now()
       const a = await open('a')
       expect(await a.housekeeping.presentSince?.()).to.equal(start)

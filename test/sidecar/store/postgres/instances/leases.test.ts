@@ -16,7 +16,7 @@ describe('The leases of several instances on PostgreSQL', () => {
     }
   }
 
-  it('one instance at a time holds a lease, and the others see which', async () => {
+  it('one instance at a time holds a lease, and the others see which instance', async () => {
     const [a, b] = [await open('a'), await open('b')]
     expect(await held(a, 'listener/0', 'call/N0CALL')).to.deep.equal(['call/N0CALL', 'listener/0'])
     expect(await held(b, 'listener/0', 'listener/1')).to.deep.equal(['listener/1'])
@@ -49,7 +49,7 @@ describe('The leases of several instances on PostgreSQL', () => {
     expect(await held(b, 'listener/0')).to.deep.equal(['listener/0'])
   })
 
-  it('a holder keeps its lease after a longer outage of the database', async () => {
+  it('an instance keeps its lease after a longer outage of the database', async () => {
     const [a, b] = [await open('a'), await open('b')]
     await passInTouch(LEASE_MS, a, b)
     await held(a, 'listener/0')
@@ -61,7 +61,7 @@ describe('The leases of several instances on PostgreSQL', () => {
     expect(await held(b, 'listener/0')).to.deep.equal([])
   })
 
-  it('a lease is free at once when its holder releases it or ends', async () => {
+  it('a lease is free at once if its holder releases it or ends', async () => {
     const [a, b] = [await open('a'), await open('b')]
     await held(a, 'listener/0', 'listener/1')
     await a.leases.release(['listener/0'])

@@ -44,7 +44,7 @@ describe('The messages that an instance stores in PostgreSQL', () => {
     },
   }
 
-  it('exactly one of two instances that receive a message acknowledges it', async () => {
+  it('only one of two instances that receive the same message acknowledges it', async () => {
     const second = await another()
     const first = instance()
     for (let round = 0; round < 30; round += 1) {
@@ -97,7 +97,7 @@ describe('The messages that an instance stores in PostgreSQL', () => {
     expect(sizes).to.deep.equal([2, 900, 900])
   })
 
-  it('stores a message once even if the answer to its statement is lost', async () => {
+  it('stores a message once, even if the answer to its statement is lost', async () => {
     let losses = 3
     const lossy: Queries = {
       async query<Row>(text: string, values?: readonly SqlValue[]) {
@@ -117,7 +117,7 @@ describe('The messages that an instance stores in PostgreSQL', () => {
     expect(kinds(await append([message('a', { seqId: '' })], false))).to.deep.equal(['stored'])
   })
 
-  it('retries to store a message for a minute while the database is away', async () => {
+  it('keeps trying to store a message for a minute while the database is away', async () => {
     let tries = 0
     const away: Queries = {
       async query() {

@@ -33,7 +33,7 @@ describe('The cursors of several instances', () => {
   const oneRow = async (text: string) => Number(Object.values((await stores.run(text))[0] ?? {})[0])
   const written = () => oneRow('SELECT newest_cursor FROM device')
 
-  it('an instance uses the cursor that a phone sent to another, once it is stored', async () => {
+  it('an instance uses a cursor sent to another instance once it is stored', async () => {
     expect(await firstStore.cursors.stampFor(KEY, PHONE, first)).to.equal(first)
     expect(await remote.cursors.stampFor(KEY, PHONE)).to.be.below(first)
     await stores.clock.advance(WRITTEN_AFTER_MS)
@@ -41,7 +41,7 @@ describe('The cursors of several instances', () => {
     expect(await remote.cursors.stampFor(KEY, PHONE)).to.equal(first)
   })
 
-  it('an older cursor never replaces a newer one, from any instance', async () => {
+  it('an older cursor never replaces a newer cursor, from any instance', async () => {
     await firstStore.cursors.stampFor(KEY, PHONE, first)
     await remote.cursors.stampFor(KEY, PHONE, second)
     await remote.close()

@@ -19,7 +19,7 @@ const LATER = `
 describe('Push workers on one table', () => {
   const suiteDatabase = ownDatabase()
 
-  it('one worker at a time claims a station, and a killed worker loses none', async () => {
+  it('one push worker at a time claims a station, and a killed worker loses no push', async () => {
     const database = await suiteDatabase.tables(1)
     await registerIn(database, ...STATIONS)
     const { append } = openAppends({ ...APPENDS, coalesceMs: 0, database })

@@ -31,14 +31,14 @@ describe('The queue of registry writes', () => {
   })
 
   // Shows: sidecar P1.15.
-  it('keeps the order of registrations and other writes for one station', async () => {
+  it("a station's registrations and other writes keep their order", async () => {
     const { registers, write, statements } = opened()
     const removed = async () => void statements.push('remove A1A')
     await Promise.all([registers('A1A'), registers('B1B'), write(removed), registers('A1A'), registers('A1A')])
     expect(statements).to.deep.equal(['A1A,B1B', 'remove A1A', 'A1A', 'A1A'])
   })
 
-  it('puts at most 100 registrations, or fewer with avatars, in a statement', async () => {
+  it('a statement has at most 100 registrations, or fewer if they have avatars', async () => {
     const { register, registers, statements } = opened()
     const avatar = { icon: '', image: 'a'.repeat(65_000), hash: 'sha' }
     await Promise.all(Array.from({ length: 101 }, (_, n) => registers(`N${n}`)))
@@ -56,7 +56,7 @@ describe('The queue of registry writes', () => {
     expect(refused).to.have.nested.property('reason.code', 'store_fault')
   })
 
-  it('runs the next write after one that failed', async () => {
+  it('a failed write to the registry does not stop the next write', async () => {
     const { write } = opened()
     const failed = write(() => Promise.reject(new StoreError('disk_full')))
     expect((await rejection(failed)).code).to.equal('disk_full')
@@ -64,7 +64,7 @@ describe('The queue of registry writes', () => {
   })
 
   // Shows: sidecar P1.16.
-  it('refuses registrations with store_overloaded while 10,000 wait', async () => {
+  it('refuses registrations with store_overloaded while 10,000 others wait', async () => {
     let open = () => {}
     const gate = new Promise<void>((resolve) => {
       open = resolve
@@ -78,7 +78,7 @@ describe('The queue of registry writes', () => {
     await Promise.all([first, ...waiting])
   })
 
-  it('refuses with store_overloaded what waited longer than ten seconds', async () => {
+  it('refuses registrations with store_overloaded if they waited longer than 10 s', async () => {
     let open = () => {}
     const gate = new Promise<void>((resolve) => {
       open = resolve

@@ -42,7 +42,7 @@ describe('The registry of several instances', () => {
   const oneRow = async (text: string) => (await suiteDatabase.run(text))[0]
   const register = (registry: Registry, key: string, changes = {}) => registry.register(registration(key, changes))
 
-  it('finds a station of another instance at once, until it is removed', async () => {
+  it("an instance finds another instance's station at once, until it is removed", async () => {
     const [a, b] = [await open(), await open({ listen: DEAF })]
     await register(a, 'N0CALL')
     expect(b.get('N0CALL')).to.equal(undefined)
@@ -51,7 +51,7 @@ describe('The registry of several instances', () => {
     expect(await b.find('K9NONE')).to.equal(undefined)
   })
 
-  it('sees stations that other instances register, change and remove', async () => {
+  it('an instance sees which stations other instances register, change and remove', async () => {
     const [a, b] = [await open(), await open()]
     await register(a, 'N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } })
     await until(b, () => b.size === 1)
@@ -69,7 +69,7 @@ describe('The registry of several instances', () => {
     expect(b.countDevices()).to.deep.equal({ android: 1, ios: 0, webpush: 0 })
   })
 
-  it('sees the devices that other instances add and remove, counted by platform', async () => {
+  it('an instance sees the devices that others add and remove, counted by platform', async () => {
     const [a, b] = [await open(), await open()]
     const devices = () => b.get('N0CALL')?.devices ?? []
     const ids = () =>
@@ -109,7 +109,7 @@ describe('The registry of several instances', () => {
     expect(counts_).to.deep.equal({ devices: 8, recent: true })
   })
 
-  it('reads missed changes after its LISTEN connection was cut', async () => {
+  it('an instance reads missed changes after its LISTEN connection was cut', async () => {
     const { listen } = await suiteDatabase.connect(HASTY)
     const [a, b] = [await open({ listen: DEAF }), await open({ listen })]
     await register(a, 'N0CALL')
@@ -137,7 +137,7 @@ describe('The registry of several instances', () => {
   })
 
   // Shows: sidecar P1.15.
-  it('simultaneous registrations have the same outcomes as sequential ones', async () => {
+  it('simultaneous registrations have the same outcomes as sequential registrations', async () => {
     const settings: StoreSettings = {
       ...SETTINGS,
       stations: { ...SETTINGS.stations, max: 4 },
@@ -209,7 +209,7 @@ describe('The registry of several instances', () => {
     })
   })
 
-  it('writes an unchanged heartbeat at most hourly, without notifying other instances', async () => {
+  it('an unchanged heartbeat is written at most hourly, and no instance is notified', async () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL')
     const state = () => oneRow('SELECT last_seen_at, device.xmin::text, last FROM device, clock')
@@ -234,7 +234,7 @@ describe('The registry of several instances', () => {
     })
   })
 
-  it('removing a station deletes its rows in all tables', async () => {
+  it('removing a station deletes its rows in all PostgreSQL tables', async () => {
     const a = await open({ listen: DEAF })
     await register(a, 'N0CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } })
     await suiteDatabase.run(`SELECT make_rings('{N0CALL}', 3);
@@ -248,7 +248,7 @@ describe('The registry of several instances', () => {
     expect(await rows()).to.deep.equal([0, 0, 0, 0, 0, 0])
   })
 
-  it('gives simultaneous registrations at several instances distinct stamps', async () => {
+  it('simultaneous registrations at several instances get distinct stamps', async () => {
     const instances = [await open({ listen: DEAF }), await open({ listen: DEAF }), await open({ listen: DEAF })]
     await Promise.all(
       instances.flatMap((instance, i) => Array.from({ length: 20 }, (_, n) => register(instance, `N${i}X${n}`))),

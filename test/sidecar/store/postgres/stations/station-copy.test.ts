@@ -27,7 +27,7 @@ describe('The copy of the registry in an instance', () => {
 
   const token = () => copy.get('N0CALL')?.devices[0]?.pushToken
 
-  it('an older answer of the database does not replace a newer one', () => {
+  it('an older answer of the database does not replace a newer one in the copy', () => {
     copy.take(['N0CALL', record('twelve')], 12)
     copy.take(['N0CALL', record('eleven')], 11)
     expect(token()).to.equal('twelve')
@@ -49,7 +49,7 @@ describe('The copy of the registry in an instance', () => {
     expect(copy.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(140)
   })
 
-  it('replaces the copy with the state of a database that went back', () => {
+  it("replaces an instance's copy if the database went back to an earlier state", () => {
     copy.take(['N0CALL', record('twelve')], 12)
     copy.replace([record('five')], 5)
     expect(token()).to.equal('five')

@@ -17,7 +17,7 @@ describe('A backup', () => {
     }
   }
 
-  it('a backup holds all that was stored when it began, and only its owner can read it', async () => {
+  it('a backup has all that was stored when it began, readable by its owner alone', async () => {
     const store = await stores.openWith('N0CALL')
     await append(store, 'one', message('two', { seqId: '2' }))
     const bytes = await store.backUp(stores.path('backup.sqlite'), running)
@@ -29,7 +29,7 @@ describe('A backup', () => {
   })
 
   // Shows: sidecar O1.13.
-  it('a backup stays complete while the store writes messages between its slices', async () => {
+  it('a backup is complete even if the store writes messages between its steps', async () => {
     const settings = { ...SETTINGS, history: { ...SETTINGS.history, perStation: 10_000 } }
     const store = await stores.open(settings)
     const stations = Array.from({ length: 50 }, (_, index) => `N${index}CALL`)
@@ -50,7 +50,7 @@ describe('A backup', () => {
     expect(stored.filter((text) => text === filler)).to.have.length(100)
   })
 
-  it('a backup gets its name only when complete; a stopped one leaves no file', async () => {
+  it('a backup gets its name only when complete; a stopped backup leaves no file', async () => {
     const store = await stores.openWith('N0CALL')
     const stopping = new AbortController()
     stopping.abort()
@@ -63,7 +63,7 @@ describe('A backup', () => {
     ])
   })
 
-  it('a backup to a path that is not a folder fails, and the store keeps running', async () => {
+  it('a backup to an unusable folder fails, and the store keeps running', async () => {
     const store = await stores.openWith('N0CALL')
     await writeFile(stores.path('file'), '')
     expect((await rejection(store.backUp(stores.path('file/backup.sqlite'), running))).code).to.be.a('string')

@@ -36,7 +36,7 @@ describe('A restore', () => {
   const afterwards = (cursor: number, path?: string) => messagesOf(path, cursor, 'after')
 
   // Shows: sidecar O1.15.
-  it('restores the backup, keeping the backup and the replaced database unchanged', async () => {
+  it('a restore leaves the backup and the replaced database unchanged', async () => {
     await storeAndBackup()
     const bytesBefore = await readFile(backup())
     const { kept: keptPath, stations, messages } = await restore()
@@ -51,14 +51,14 @@ describe('A restore', () => {
   })
 
   // Shows: sidecar O1.16.
-  it('stamps after a restore are newer than all that were issued before', async () => {
+  it('stamps after a restore are newer than all stamps that were issued before it', async () => {
     const cursor = await storeAndBackup()
     await restore()
     expect(await afterwards(cursor)).to.deep.equal(['after'])
   })
 
   // Shows: sidecar O1.16.
-  it('shows phones new messages after a restore even if the clock was set back', async () => {
+  it('phones get new messages after a restore even if the clock was set back', async () => {
     const store = await stores.openWith('N0CALL')
     await store.backUp(backup(), running)
     stores.clock.set(Date.UTC(2030, 0, 1))
@@ -71,7 +71,7 @@ describe('A restore', () => {
   })
 
   // Shows: sidecar O1.16.
-  it('shows phones new messages even if the former database is damaged or gone', async () => {
+  it('phones get new messages after a restore even if the old database is damaged', async () => {
     const cursor = await storeAndBackup()
     await writeFile(stores.path(), 'no database any more')
     await writeFile(`${stores.path()}-wal`, 'nor this a log')
@@ -84,7 +84,7 @@ describe('A restore', () => {
   })
 
   // Shows: sidecar O1.15.
-  it('refuses to restore while a sidecar has the database open, and changes nothing', async () => {
+  it('a restore is refused while a sidecar has the database open, and changes nothing', async () => {
     await storeAndBackup()
     const store = await stores.open()
     expect((await rejection(restore())).code).to.equal('database_locked')
@@ -93,7 +93,7 @@ describe('A restore', () => {
     expect(await messagesOf()).to.deep.equal(['kept', 'later', 'still there'])
   })
 
-  it('a restore keeps messages only in the write-ahead log of the replaced database', async () => {
+  it("a restore keeps the replaced database's messages that are only in its log", async () => {
     const store = await stores.openWith('N0CALL')
     await store.backUp(backup(), running)
     await append(store, 'in the log')
@@ -105,7 +105,7 @@ describe('A restore', () => {
   })
 
   // Shows: sidecar C13.15.
-  it('restores only the backup if the database is gone, and keeps its old log', async () => {
+  it("a restore without a replaced database keeps that database's old log", async () => {
     const store = await stores.openWith('N0CALL')
     await append(store, 'in the backup')
     await store.backUp(backup(), running)
@@ -176,7 +176,7 @@ describe('A restore', () => {
     ]
     for (const [caseName, code, make] of sources) {
       // Shows: sidecar O1.15.
-      it(`refuses to restore ${caseName}, and changes nothing`, async () => {
+      it(`a restore is refused for ${caseName}, and changes nothing`, async () => {
         await storeAndBackup()
         const error = await rejection(restore(await make()))
         expect(error.code).to.equal(code)
@@ -187,7 +187,7 @@ describe('A restore', () => {
       })
     }
 
-    it('refuses to replace the database of another program', async () => {
+    it('a restore is refused if it would replace the database of another program', async () => {
       await storeAndBackup()
       const cookies = stores.path('cookies.sqlite')
       await foreign(cookies)
@@ -198,7 +198,7 @@ describe('A restore', () => {
       await second.close()
     })
 
-    it('refuses to restore into a database in memory', async () => {
+    it('a restore is refused if the database is in memory', async () => {
       await storeAndBackup()
       expect((await rejection(restoreDatabase(backup(), ':memory:', 0))).message).to.include('in memory')
     })

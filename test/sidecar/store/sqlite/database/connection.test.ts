@@ -10,14 +10,14 @@ describe('A SQLite connection', () => {
   })
   afterEach(() => connection.close())
 
-  it('prepares a statement again after it failed once', async () => {
+  it('a SQLite statement that failed once is prepared again', async () => {
     const count = 'SELECT count(*) AS count FROM later'
     expect((await rejection(connection.all(count))).message).to.include('no such table')
     await connection.exec('CREATE TABLE later (x)')
     expect(await connection.all(count)).to.deep.equal([{ count: 0 }])
   })
 
-  it('holds no lock once a statement has returned its rows', async () => {
+  it('a SQLite statement holds no lock after it has returned its rows', async () => {
     await connection.exec('CREATE TABLE number (x); INSERT INTO number VALUES (1), (2), (3)')
     await connection.all('SELECT x FROM number')
     const second = await connect(stores.path(), 0)

@@ -16,7 +16,7 @@ import {
   texts,
 } from '../temporary-stores.ts'
 
-describe('Group commit', () => {
+describe('Group commit of SQLite writes', () => {
   const stores = temporaryStores()
   let connection: Connection
   let database: Database
@@ -47,7 +47,7 @@ describe('Group commit', () => {
     })
 
   // Shows: sidecar C8.2.
-  it('commits all waiting writes at once, and later ones in the next transaction', async () => {
+  it('commits all waiting writes at once, and later writes in the next transaction', async () => {
     const first = [1, 2, 3].map((value) => database.write(insert, value))
     await new Promise((resolve) => setImmediate(resolve))
     const second = [4, 5].map((value) => database.write(insert, value))
@@ -59,7 +59,7 @@ describe('Group commit', () => {
   })
 
   // Shows: sidecar C8.3.
-  it('fails only the faulty write of a transaction, and commits the others in order', async () => {
+  it('only the faulty write of a transaction fails; the others are committed in order', async () => {
     const writes = [1, 2, 2, 3].map((value) => database.write(insert, value))
     const results = await Promise.allSettled(writes)
     expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
@@ -68,7 +68,7 @@ describe('Group commit', () => {
   })
 
   // Shows: sidecar C13.17.
-  it('runs bulky reads one at a time, after waiting writes and other reads', async () => {
+  it('runs large reads one at a time, after waiting writes and other reads', async () => {
     const order: string[] = []
     const noted: Write<string, string> = {
       async run(_tx, names) {
@@ -90,7 +90,7 @@ describe('Group commit', () => {
     expect(order).to.deep.equal(['write', 'read', 'first', 'second write', 'second', 'third'])
   })
 
-  it('a write of one statement gets no explicit transaction, nor does a read', async () => {
+  it('a single-statement write gets no explicit transaction, and neither does a read', async () => {
     const statements: string[] = []
     const watched = through((sql, ...values) => {
       statements.push(sql.split(' ')[0] ?? '')
@@ -164,7 +164,7 @@ describe('Group commit', () => {
     expect(await readMeanwhile).to.deep.equal([1])
   })
 
-  it('refuses writes with store_overloaded when too much data is waiting', async () => {
+  it('refuses writes with store_overloaded if too much data is waiting', async () => {
     const heavy: Write<number, number> = { ...insert, weight: () => 20_000 }
     const results = await Promise.allSettled([1, 2, 3].map((value) => database.write(heavy, value)))
     expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected'])
@@ -173,7 +173,7 @@ describe('Group commit', () => {
     expect(await database.write(heavy, 3)).to.equal(3)
   })
 
-  it('close waits 3 seconds for a stuck disk, then rejects the waiting writes', async () => {
+  it('closing waits 3 seconds for a stuck disk, then rejects the waiting writes', async () => {
     const disk = new EventEmitter()
     const started = once(disk, 'started')
     const stuck: Write<undefined, void> = {
@@ -200,7 +200,7 @@ describe('A store on a failing disk', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar C8.8.
-  it('a full disk fails writes but not reads; writes succeed once there is space', async () => {
+  it('a full disk fails writes but not reads, and writes succeed again with space', async () => {
     const { store, connection } = await stores.openOverWith('N0CALL')
     await append(store, 'before')
     const [{ pages } = { pages: 0 }] = await connection.all<{ pages: number }>(
@@ -221,7 +221,7 @@ describe('A store on a failing disk', () => {
   })
 
   // Shows: sidecar C8.8.
-  it('syncs go on while the disk rejects writes, and later ones skip no message', async () => {
+  it('syncs continue while the disk rejects writes, and later syncs skip no message', async () => {
     const { store, connection } = await stores.openOverWith('N0CALL')
     await append(store, 'before')
     const first = await newer(store, 'N0CALL')
@@ -252,7 +252,7 @@ describe('A store on a failing disk', () => {
     ],
   ] as const) {
     // Shows: sidecar O1.1.
-    it(`reports ${caseName} until a probe write succeeds`, async () => {
+    it(`the store reports ${caseName} until a probe write succeeds`, async () => {
       const { store, connection } = await stores.openOverWith('N0CALL')
       expect(store.fault()).to.equal(undefined)
       await connection.exec(broken)
@@ -294,7 +294,7 @@ describe('A store on a failing disk', () => {
   })
 
   // Shows: sidecar C8.3.
-  it('bad data fails only its own caller; messages of the others are stored', async () => {
+  it("bad data fails only the call that sent it; other calls' messages are stored", async () => {
     const store = await stores.openWith('N0CALL')
     const results = await Promise.allSettled([
       append(store, 'first'),

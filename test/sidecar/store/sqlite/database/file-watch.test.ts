@@ -6,7 +6,7 @@ import { type FileWatch, watchDatabaseFile } from '../../../../../sidecar/store/
 import { until } from '../../../../support/until.ts'
 import { register, temporaryStores } from '../temporary-stores.ts'
 
-describe('The file watch of the database', () => {
+describe('The watch over the database file', () => {
   const stores = temporaryStores()
   let store: Store
   let watch: FileWatch
@@ -49,7 +49,7 @@ describe('The file watch of the database', () => {
     })
   }
 
-  it('reports no fault any more once the same database file is back', async () => {
+  it('reports no fault once the same database file is back', async () => {
     const path = await open()
     await rename(path, stores.path('elsewhere.sqlite'))
     await tenSeconds()
@@ -63,7 +63,7 @@ describe('The file watch of the database', () => {
     expect(watch.problems()).to.deep.equal([])
   })
 
-  it('reports nothing when the file grows, when its log restarts, or after close', async () => {
+  it('reports no fault if the database grows, its log restarts, or it is closed', async () => {
     const path = await open()
     await register(store, ...Array.from({ length: 500 }, (_, index) => `N${index}A`))
     await store.housekeeping.tidy(new AbortController().signal)
@@ -77,7 +77,7 @@ describe('The file watch of the database', () => {
     expect(stores.clock.pending).to.equal(0)
   })
 
-  it('does not watch a database in memory', async () => {
+  it('does not watch a database that is in memory', async () => {
     const { pending } = stores.clock
     await open(':memory:')
     expect(watch.kept()).to.equal(true)

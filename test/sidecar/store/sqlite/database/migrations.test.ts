@@ -19,7 +19,7 @@ describe('The migrations of the database file', () => {
   const second = 'ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1'
   const SCHEMA = 'SELECT name FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name'
 
-  it('a new file gets the tables of the baseline', async () => {
+  it('a new database file gets the tables of the baseline', async () => {
     await migrate(connection, await demandVersion(connection))
     expect(await fileVersion(connection)).to.equal(BASELINE)
     const tables = await connection.all<{ name: string }>(SCHEMA)
@@ -29,7 +29,7 @@ describe('The migrations of the database file', () => {
   })
 
   // Shows: sidecar 22.4.
-  it('a file of the baseline is migrated step by step to the newest version, once', async () => {
+  it('an old database file is migrated step by step to the newest version, once', async () => {
     await migrate(connection, 0, [first])
     expect(await fileVersion(connection)).to.equal(BASELINE + 1)
     await migrate(connection, BASELINE + 1, [first, second])

@@ -42,7 +42,7 @@ describe('The write-ahead log of a database', () => {
     })
   }
 
-  it('a closing store finds its log even if it opened the database by a link', async () => {
+  it('a closing store finds its log even if its database was opened by a link', async () => {
     await (await stores.open()).close()
     await symlink(stores.path(), stores.path('link.sqlite'))
     await closedAfter(() => rm(stores.path()), stores.path('link.sqlite'))
@@ -57,7 +57,7 @@ describe('The write-ahead log of a database', () => {
     expect(await found()).to.deep.equal(['in the backup', 'in the log'])
   })
 
-  it('close removes its own write-ahead log, and leaves that of another database', async () => {
+  it("closing removes the store's own log, and keeps that of another database", async () => {
     await closedAfter(async () => {})
     expect(await beside()).to.deep.equal([])
     expect(events()).to.deep.equal([])

@@ -27,7 +27,7 @@ describe('The server time of an answer', () => {
     await connection.exec('PRAGMA query_only = OFF')
   })
 
-  it('the server time is 0 for an unknown device; a known one keeps its cursor', async () => {
+  it('the server time is 0 for an unknown device; a known device keeps its cursor', async () => {
     const store = await stores.open()
     await store.stations.register(registration('N0CALL', PHONE))
     const time = await stampOf(store, 'a')
@@ -44,7 +44,7 @@ describe('The server time of an answer', () => {
     expect(await store.cursors.stampFor('N0CALL', 'nobody')).to.equal(0)
   })
 
-  it('writes a cursor to disk only if it passed a message and its station remains', async () => {
+  it('a cursor is written to disk only if it passed a message and its station remains', async () => {
     const { store, connection } = await stores.openOver()
     for (const key of ['N0CALL', 'W1AW', 'K1ABC']) await store.stations.register(registration(key, PHONE))
     const times = await Promise.all(['N0CALL', 'W1AW'].map((to) => stampOf(store, message('a', { to }))))

@@ -32,7 +32,7 @@ describe('The history in SQLite', () => {
   }
 
   // Shows: sidecar C4.23.
-  it('keeps a dropped message in the file until it can have no more duplicates', async () => {
+  it('keeps a dropped message in the database until it can have no more duplicates', async () => {
     await openWith(1)
     const stored = async () => {
       await store.housekeeping.tidy(NEVER)
@@ -48,7 +48,7 @@ describe('The history in SQLite', () => {
     expect(await stored()).to.deep.equal(['c'])
   })
 
-  it('deletes dropped messages that a clock far ahead has stamped in the future', async () => {
+  it('deletes dropped messages whose stamps are in the future because of a wrong clock', async () => {
     await openWith(1)
     const now = stores.clock.now()
     stores.clock.set(now + 30 * 24 * 60 * MINUTE)
@@ -68,7 +68,7 @@ describe('The history in SQLite', () => {
     expect(new Set(await kindsOf(store, ...sent))).to.deep.equal(new Set(['duplicate']))
   })
 
-  it('a store in memory agrees with a plain model even if the clock is set back', () =>
+  it('a store in memory behaves like a plain model even if the clock is set back', () =>
     agreesWithModel(
       {
         ...stores,
@@ -80,7 +80,7 @@ describe('The history in SQLite', () => {
       { restarts: false, runs: 15 },
     ))
 
-  it('restores rings and known duplicates after a failed transaction', async () => {
+  it('a failed transaction leaves ring buffers and known duplicates as they were', async () => {
     await openWith(2)
     await append(store, 'a', 'b', 'c')
     await connection.exec(`
@@ -103,7 +103,7 @@ describe('The history in SQLite', () => {
     expect(await held(store)).to.deep.equal(['h', 'i'])
   })
 
-  it('applies registrations, removals and messages in order within a transaction', async () => {
+  it('applies registrations, removals and messages of one transaction in order', async () => {
     await openWith(1)
     const to = (key: string) => message('for another', { to: key })
     const [first, , removed, later, , anew] = await Promise.all([

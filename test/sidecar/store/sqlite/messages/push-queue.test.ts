@@ -37,7 +37,7 @@ describe('The push queue in SQLite', () => {
   }
   let crashes = 0
 
-  it('keeps a push settlement in memory while the disk fails, and writes it later', async () => {
+  it('a settled push stays in memory while the disk fails, and is written later', async () => {
     const { store, connection, claims } = await claimed('N0CALL')
     const disk = failing(connection, /^UPDATE device SET pushed_through/)
     await register(store, 'N1CALL')
@@ -56,7 +56,7 @@ describe('The push queue in SQLite', () => {
     expect(remaining.map(({ unpushed: { count, newest } }) => [count, newest.seqId])).to.deep.equal([[1, '2']])
   })
 
-  it('sets no timer after close, and leaves none running', async () => {
+  it('a closed push queue sets no timer and leaves none running', async () => {
     const { store, claims } = await claimed('N0CALL')
     const countBefore = stores.clock.pending
     await register(store, 'N1CALL')
@@ -67,7 +67,7 @@ describe('The push queue in SQLite', () => {
     expect(stores.clock.pending).to.equal(countBefore)
   })
 
-  it('writes settlements every 100 ms while claims are open, and at the last one', async () => {
+  it('writes settled pushes every 100 ms while claims are open, and at the last one', async () => {
     const keys = ['N0CALL', 'N1CALL', 'N2CALL']
     const { store, claims } = await claimed(...keys)
     const remaining = async () => (await leftAfterCrash()).map(({ station }) => station)
@@ -80,7 +80,7 @@ describe('The push queue in SQLite', () => {
     expect(await remaining()).to.deep.equal([])
   })
 
-  it('a claim that fails to read leaves entries due in order, and signals them again', async () => {
+  it('if reading a claim fails, its pushes stay due in order and are announced again', async () => {
     const firstLife = await stores.openWith('N0CALL', 'N1CALL', 'N2CALL')
     for (const to of ['N1CALL', 'N0CALL', 'N2CALL']) {
       await append(firstLife, message('hi', { to }))

@@ -13,7 +13,7 @@ describe('Server time in SQLite', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar 6.1, 6.2, 12.3.
-  it('server time is the clock in milliseconds, and advances even if the clock stops', async () => {
+  it('stamps follow the clock in milliseconds, and increase even if the clock stops', async () => {
     const store = await stores.open()
     const now = stores.clock.now()
     expect(await store.stamps.issue()).to.equal(now)
@@ -34,7 +34,7 @@ describe('Server time in SQLite', () => {
     }
   })
 
-  it('stamps go on by 1 after the clock is set back, even across a restart', async () => {
+  it('stamps increase by 1 after the clock is set back, even across a restart', async () => {
     const first = await stores.open()
     const issued = await first.stamps.issue()
     stores.clock.set(stores.clock.now() - 1000 * HOUR)
@@ -57,7 +57,7 @@ describe('Server time in SQLite', () => {
     expect(next - newest).to.be.at.most(10_001)
   })
 
-  it('reserves stamps in large blocks: 100 s of stamps cost at most 25 writes', async () => {
+  it('stamps are reserved in large blocks: 100 s of stamps need at most 25 writes', async () => {
     const { store, connection } = await stores.openOver()
     const changes = async () => {
       const [row] = await connection.all<{ count: number }>('SELECT total_changes() AS count')
@@ -83,7 +83,7 @@ describe('Server time in SQLite', () => {
     expect(await store.stamps.issue()).to.equal(start + HOUR)
   })
 
-  it('a rolled-back transaction uses up no stamps', async () => {
+  it('a transaction that is rolled back uses up no stamps', async () => {
     const store = await stores.openWith('N0CALL')
     const earlier = await store.stamps.issue()
     const batch = Array.from({ length: 500 }, (_, index) => message(`text ${index}`))

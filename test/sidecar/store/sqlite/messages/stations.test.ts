@@ -23,7 +23,7 @@ describe('The registry in SQLite', () => {
   }
 
   describe('A heartbeat without changes', () => {
-    it('writes the last-seen time of an unchanged heartbeat at most once an hour', async () => {
+    it('an unchanged heartbeat writes its last-seen time at most once an hour', async () => {
       // The second call proves the station, which is written.
       for (let times = 0; times < 2; times += 1) await store.stations.register(registration('N0CALL', { avatar: CAR }))
       const start = stores.clock.now()
@@ -38,7 +38,7 @@ describe('The registry in SQLite', () => {
       expect(await onDiskAfter(HOUR + 1)).to.equal(start + HOUR + 1)
     })
 
-    it('keeps a last-seen time that is only in memory when the token proves dead', async () => {
+    it('a station keeps its last-seen time in memory if its push token proves dead', async () => {
       const start = stores.clock.now()
       for (let times = 0; times < 2; times += 1) await register(store, 'N0CALL')
       stores.clock.set(start + 60_000)
@@ -59,7 +59,7 @@ describe('The registry in SQLite', () => {
   })
 
   // Shows: sidecar C13.20.
-  it('finds the oldest unproven station by an index', async () => {
+  it('finding the oldest replaceable station uses a database index', async () => {
     await store.close()
     const { connection } = await stores.openOver()
     const plan = await connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${OLDEST_UNPROVEN}`, 0, 0)
@@ -67,7 +67,7 @@ describe('The registry in SQLite', () => {
   })
 
   // Shows: sidecar P1.16.
-  it('refuses with store_overloaded once more than 50 MB of avatars wait for the disk', async () => {
+  it('refuses avatars with store_overloaded if more than 50 MB wait for the disk', async () => {
     // One string, so that the test itself holds no 60 MB.
     const avatar: AvatarUpload = { icon: '', image: 'a'.repeat(60_000), hash: 'sha' }
     const key = (n: number) => `N${n}`
