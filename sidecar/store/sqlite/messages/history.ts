@@ -188,18 +188,13 @@ class SqliteHistory implements History {
     )
     const isAckedCopy = (outcome: AppendOutcome) => outcome.kind === 'duplicate' && outcome.ack
     const hasAckedCopies = outcomes.some(isAckedCopy)
-    if (stored.length > 0) {
-      await this.#stamps.cover(tx)
-      const rows = stored.map(({ message: { from, to, ring, seqId, text, stamp }, ack }) => [
-        stamp,
-        ring ?? to,
-        from,
-        seqId,
-        text.toString('hex'),
-        ack ? receivedAt : null,
-        ring === undefined ? null : to,
-      ])
-      await (hasAckedCopies ? tx.all : tx.last)(INSERT, JSON.stringify(rows), receivedAt)
+    if (stored.length > 0) await this.#stamps.cover(tx)
+    // In two statements, because a column of its own for each message took 2 % of the time to store it.
+    const groups = [stored.filter(({ ack }) => !ack), stored.filter(({ ack }) => ack)].filter((each) => each.length > 0)
+    for (const [index, group] of groups.entries()) {
+      const isLast = index === groups.length - 1 && !hasAckedCopies
+      const rows = JSON.stringify(group.map(({ message }) => rowOf(message)))
+      await (isLast ? tx.last : tx.all)(INSERT, rows, receivedAt, group[0]?.ack ? receivedAt : null)
     }
     if (!hasAckedCopies) return outcomes
     return eachInTurn([...outcomes.entries()], async ([index, outcome]) => {
@@ -220,6 +215,10 @@ class SqliteHistory implements History {
     if (stamp > 0) await tx.all(SET_ACKED, now, stamp)
     return stamp
   }
+}
+
+function rowOf({ from, to, ring, seqId, text, stamp }: StoredMessage): readonly (string | number | null)[] {
+  return [stamp, ring ?? to, from, seqId, text.toString('hex'), ring === undefined ? null : to]
 }
 
 function contentOf(text: Buffer): Buffer {
