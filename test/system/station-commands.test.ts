@@ -53,7 +53,7 @@ describe('Commands that ask the running sidecar', () => {
     await until('the push to be settled', async () => (await shown()).stdout.includes('accepted'))
     const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`
     const { code, stdout, stderr } = await shown()
-    expect([code, stderr]).to.deep.equal([0, ''])
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
     expect(stdout).to.match(
       new RegExp(
         [
@@ -85,7 +85,7 @@ describe('Commands that ask the running sidecar', () => {
     const file = await start()
     fcm.uninstall('token-of-N1CALL')
     const gone = await run('--config', file, '--notify', 'N1CALL-7')
-    expect([gone.code, gone.stderr]).to.deep.equal([1, ''])
+    expect({ code: gone.code, stderr: gone.stderr }).to.deep.equal({ code: 1, stderr: '' })
     expect(gone.stdout).to.match(/^Device 1, android: token_gone \(.+\)\n$/)
     expect(await run('--config', file, '--station', 'N9CALL')).to.deep.equal({
       code: 1,
