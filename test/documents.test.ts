@@ -51,7 +51,7 @@ function anchorsOf(text: string): ReadonlySet<string> {
 const BROWSER =
   'declare const localStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void }'
 
-describe('the documents', () => {
+describe('documents of the package', () => {
   const links = DOCUMENTS.flatMap(linksOf)
 
   it('links in documents lead to existing pages and headings', () => {
@@ -106,7 +106,7 @@ describe('the documents', () => {
     expect(DOCUMENTS.filter(({ text }) => /npx (?:-\S+ )*mesh-companion-/.test(text))).to.deep.equal([])
   })
 
-  it('documents install the package from a file, because its registry name is not ours', () => {
+  it('documents install the package from a file, because others may own its name', () => {
     const { version } = JSON.parse(readDocument('package.json')) as { version: string }
     const named = DOCUMENTS.flatMap(({ path, text }) =>
       [...text.matchAll(/(?:npm (?:install|i|add|exec)|npx|yarn add|pnpm add) [^\n`]*/g)].flatMap(([line]) =>
@@ -121,7 +121,7 @@ describe('the documents', () => {
         .and.satisfy((name: string) => name.endsWith(`/mesh-companion-${version}.tgz`))
   })
 
-  it('TypeScript in documents compiles, with the blocks of a page as one module', async () => {
+  it("TypeScript in documents compiles if a page's blocks form one module", async () => {
     const folder = await createFolder('documents')
     try {
       const modules = DOCUMENTS.flatMap(({ path, text }) => {

@@ -48,7 +48,7 @@ function circlesIn(imports: readonly Import[]): readonly string[] {
   return circles
 }
 
-describe('imports', () => {
+describe('imports between modules', () => {
   const plugin = importsBelow('plugin')
   const sidecar = importsBelow('sidecar')
   const fixtures = importsBelow('fixtures')
@@ -63,7 +63,7 @@ describe('imports', () => {
     expect(violations(sidecar, ({ to }) => /^(plugin|fixtures|test)\//.test(to))).to.deep.equal([])
   })
 
-  it('fixtures import the plugin and the sidecar only by their public faces', () => {
+  it('fixtures import the plugin and the sidecar only by their public modules', () => {
     const faces = ['plugin/index.ts', 'sidecar/index.ts', 'sidecar/client/index.ts']
     // The script that packs the plugin compiles its schema, so it imports the schema itself.
     const others = fixtures.filter(({ from }) => !from.startsWith('fixtures/meshcentral-package/'))
@@ -140,7 +140,7 @@ describe('imports', () => {
       })
     }
 
-    it(`files that all of ${half} may import lead to no module`, () => {
+    it(`files that all of ${half} may import do not import other modules`, () => {
       const wrong = violations(
         imports,
         ({ from, to }) => shared.includes(from) && to.startsWith(`${half}/`) && !shared.includes(to),
@@ -150,7 +150,7 @@ describe('imports', () => {
   }
 
   // Shows: sidecar C15.5.
-  it("the app's client imports only types from outside, and no package", () => {
+  it("the app's client imports only types from outside its folder, and no package", () => {
     const files = readdirSync(join(ROOT, 'sidecar/client')).filter((name) => name.endsWith('.ts'))
     const outside = files.flatMap((name) => {
       const text = readFileSync(join(ROOT, 'sidecar/client', name), 'utf8')
@@ -170,7 +170,7 @@ describe('imports', () => {
     ).to.deep.equal([])
   })
 
-  it('the two stores do not import each other, and only the composition opens them', () => {
+  it('neither store imports the other, and only the composition root opens them', () => {
     const adapters = /^sidecar\/store\/(sqlite|postgres)\//
     const wrong = violations(sidecar, ({ from, to }) => {
       const home = adapters.exec(to)?.[0]
@@ -179,14 +179,14 @@ describe('imports', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('imports contain no cycle, not even of types or folders of the sidecar', () => {
+  it('imports contain no cycle, even of types or of folders of the sidecar', () => {
     expect(circlesIn([...plugin, ...sidecar, ...fixtures])).to.deep.equal([])
     const between = sidecar.map(({ from, to }) => ({ from: dirname(from), to: dirname(to) }))
     const folders = between.filter(({ from, to }) => from !== to && from !== 'sidecar' && /^sidecar\//.test(to))
     expect(circlesIn(folders)).to.deep.equal([])
   })
 
-  it('authorization requests do not import answers, which come later', () => {
+  it('the code for authorization requests does not import the code for answers', () => {
     const wrong = violations(
       plugin,
       ({ from, to }) => from.startsWith('plugin/provider/authorization/') && to.startsWith('plugin/provider/answers/'),
@@ -194,7 +194,7 @@ describe('imports', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('only one file or folder imports each gateway and the database', () => {
+  it('each push gateway and the database are imported by only one file or folder', () => {
     const keepers: Record<string, RegExp> = {
       'firebase-admin': /^sidecar\/push\/fcm\//,
       'google-auth-library': /^sidecar\/push\/fcm\//,

@@ -10,7 +10,7 @@ function commandsIn(text: string): ReadonlySet<string> {
   return new Set(codes.flatMap((code) => /^npm (?:run [\w:]+|start|test)/.exec(code)?.[0] ?? []))
 }
 
-describe('the README', () => {
+describe('README of the package', () => {
   it('README has at most 160 lines', () => {
     expect(README.trimEnd().split('\n').length).to.be.at.most(160)
   })

@@ -19,7 +19,7 @@ function pathsOf(schema: MemberSchema, parent = ''): readonly string[] {
 }
 
 describe('the statements of the specifications', () => {
-  it('each statement has an id, numbered from 1 below each heading', () => {
+  it('each statement of the specifications has an id, counted from 1 in each section', () => {
     expect(statements.length).to.be.above(700)
     const numbers = new Map<string, number>()
     for (const { id } of statements) {
@@ -29,11 +29,11 @@ describe('the statements of the specifications', () => {
     }
   })
 
-  it('each statement has a text', () => {
+  it('each statement of the specifications has a text', () => {
     expect(statements.filter(({ cells }) => (cells[0] ?? '') === '')).to.deep.equal([])
   })
 
-  it('each statement has a test that shows it', () => {
+  it('each statement of the specifications has a test that shows it', () => {
     const shown = new Set(tags.flatMap((tag) => tag.ids))
     expect([...ids].filter((id) => !shown.has(id))).to.deep.equal([])
   })
@@ -47,7 +47,7 @@ describe('the statements of the specifications', () => {
   })
 })
 
-describe('a comment that names statements', () => {
+describe('comments that name statements', () => {
   it('a comment that names statements has the form that a search finds', () => {
     expect(tags.filter((tag) => tag.ids.length === 0)).to.deep.equal([])
   })

@@ -110,7 +110,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 }
 
-describe('a user of a host on another site than the IdP', () => {
+describe('users of a host on another site than the IdP', () => {
   let tls: ServerFiles
   let setup: Setup | undefined
 

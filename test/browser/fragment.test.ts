@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { pagesAtHost } from '../support/chromium.ts'
 import type { SetupOptions } from '../support/sign-in-setup.ts'
 
-describe('an answer in the fragment, in a real browser', () => {
+describe('IdP answer in the fragment, in a real browser', () => {
   const pages = pagesAtHost()
   const { open } = pages
 
@@ -11,7 +11,7 @@ describe('an answer in the fragment, in a real browser', () => {
     registered: { response_types: ['code id_token'] },
   }
 
-  it("a login by fragment works and leaves no answer in the browser's history", async () => {
+  it("a login by fragment works and leaves no IdP answer in the browser's history", async () => {
     const page = await open(HYBRID)
     const [complaints, posted]: [string[], string[]] = [[], []]
     page.on('console', (line) => complaints.push(line.text()))
@@ -45,7 +45,7 @@ describe('an answer in the fragment, in a real browser', () => {
     expect(posts).to.deep.equal([])
   })
 
-  it('the fragment page posts repeated and odd fields of the fragment unchanged', async () => {
+  it('the fragment page posts repeated and unusual fields of the fragment unchanged', async () => {
     const page = await open(HYBRID)
     await page.goto(`${pages.setup.host.url}auth-oidc`)
     const fields = 'state=x+y&state=%C3%A9%26&submit=1&action=2&elements=3&append=4'
@@ -58,7 +58,7 @@ describe('an answer in the fragment, in a real browser', () => {
     await page.waitForURL(/\/login\?failure=/)
   })
 
-  it('the fragment page says that it needs JavaScript if the browser has none', async () => {
+  it('the fragment page says that it needs JavaScript if the browser runs none', async () => {
     const page = await open(HYBRID, false)
     await page.goto(`${pages.setup.host.url}auth-oidc`)
     await page.goto(`${pages.setup.host.url}auth-oidc-callback#code=x`)

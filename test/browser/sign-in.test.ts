@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { pagesAtHost, takePicture } from '../support/chromium.ts'
 
-describe('a user with a browser', () => {
+describe('login and logout in a real browser', () => {
   const pages = pagesAtHost()
   const { open } = pages
 

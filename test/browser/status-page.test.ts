@@ -47,7 +47,7 @@ describe("the sidecar's status page in a browser", () => {
     })
   }
 
-  it('the status page says at its top that all is well after a busy hour', async () => {
+  it("the sidecar's status page begins with all is well after a busy hour", async () => {
     const gateways = eventfulStatus().gateways.map((gateway) => ({
       ...gateway,
       state: 'working' as const,
@@ -75,7 +75,7 @@ describe("the sidecar's status page in a browser", () => {
 
     for (const colorScheme of ['light', 'dark'] as const) {
       // Shows: sidecar C12.7, O1.5.
-      it(`the status page shows an eventful hour in ${colorScheme}, and runs no script`, async () => {
+      it(`the sidecar's status page shows an eventful hour in ${colorScheme}`, async () => {
         await open(eventful.url, { colorScheme, javaScriptEnabled: true })
         await picture(`status-eventful-${colorScheme}`)
         expect(problems).to.deep.equal([])
@@ -99,7 +99,7 @@ describe("the sidecar's status page in a browser", () => {
       })
     }
 
-    it('the status page reloads itself until the reader stops it, also by keyboard', async () => {
+    it("the sidecar's status page reloads until the reader stops it, also by keyboard", async () => {
       await open(eventful.url, { javaScriptEnabled: true })
       const shownAt = () => page.locator('time').first().getAttribute('datetime')
       const firstTime = await shownAt()
@@ -116,7 +116,7 @@ describe("the sidecar's status page in a browser", () => {
     })
 
     // Shows: sidecar C12.7.
-    it('the status page fits a phone: event texts are readable, only the table scrolls', async () => {
+    it("the sidecar's status page fits a phone; only its table scrolls sideways", async () => {
       await open(eventful.url, { viewport: { width: 390, height: 844 } })
       await picture('status-phone')
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0)

@@ -148,7 +148,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('the store does not return to an old primary that is writable again', async () => {
+  it('the store does not return to an old primary even if it is writable again', async () => {
     await start()
     const store = await open()
     await pair.primary.kill()
@@ -194,7 +194,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('sends no ack while the synchronous standby is frozen', async () => {
+  it('sends no ack to a sender while the synchronous standby is frozen', async () => {
     await start()
     const { clock, rest } = restful()
     const store = await open(both(), 'one', clock)
@@ -211,7 +211,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('does not acknowledge a message stored only by a crashed primary', async () => {
+  it('does not acknowledge a message that only a crashed primary has stored', async () => {
     await start()
     const { clock, rest } = restful()
     const store = await open(both(), 'one', clock)
@@ -234,7 +234,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('a failover to a stale standby loses unreplicated messages, and no later ones', async () => {
+  it('a failover to a stale standby loses only messages that were not replicated', async () => {
     await start(false)
     const store = await open()
     const reader = phone(store)
@@ -254,7 +254,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('every instance serves only the data of a stale standby that was promoted', async () => {
+  it('after a stale standby was promoted, every instance serves only its data', async () => {
     await start(false)
     const [firstStore, two] = [await open(), await open(both(), 'two')]
     const rings = [firstStore, two].map((store) => createRingCache(store))

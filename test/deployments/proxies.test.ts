@@ -240,7 +240,7 @@ describe('A proxy in front of sidecars', function () {
   }
 
   // Shows: sidecar P1.12.
-  it('the shipped HAProxy file takes out an instance that cannot reach its database', async function () {
+  it('the shipped HAProxy file removes an instance that cannot reach its database', async function () {
     // The check asks all of them at one port, so that each has an address.
     const [api, admin] = [await freePort(), await freePort()]
     const { relay } = await pair([api, api], admin)

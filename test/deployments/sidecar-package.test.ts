@@ -42,7 +42,7 @@ describe('The package of the sidecar alone', function () {
   after(() => folder.remove())
 
   // Shows: sidecar C12.13.
-  it('the package has the unit, documents and libraries, but no plugin, tests or tools', () => {
+  it("the sidecar's package has unit, documents and libraries, but no plugin or tests", () => {
     const inside = entries.map((entry) => entry.replace(/^mesh-companion\//, ''))
     expect(inside).to.include.members([
       'bin/mesh-companion-sidecar',
@@ -68,13 +68,13 @@ describe('The package of the sidecar alone', function () {
   })
 
   // Shows: sidecar C12.13.
-  it('a second build of the package has the same bytes', async () => {
+  it("building the sidecar's package a second time gives the same bytes", async () => {
     const again = await pack('second')
     expect((await readFile(again)).equals(await readFile(archive))).to.equal(true)
   })
 
   // Shows: sidecar C12.13.
-  it('the unpacked package registers, receives, pushes and syncs from an empty folder', async () => {
+  it('the unpacked sidecar package registers, receives, pushes and syncs', async () => {
     const installed = await createFolder('installed')
     const [upstream, fcm] = await Promise.all([startAprsIs(), startFcm()])
     let stop = async () => {}
@@ -113,7 +113,7 @@ describe('The package of the sidecar alone', function () {
   })
 
   // Shows: sidecar C12.13.
-  it('the package for another machine has the published binary of SQLite', async () => {
+  it("the sidecar's package for another machine has SQLite's published binary", async () => {
     const [other, text] = [process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64', 'binary of another processor']
     const published = await createFolder('published')
     await mkdir(join(published.path, 'build/Release'), { recursive: true })
@@ -140,7 +140,7 @@ describe('The package of the sidecar alone', function () {
     }
   })
 
-  it('no package is made for another machine whose binary of SQLite cannot be fetched', async () => {
+  it('makes no package for another machine if its SQLite binary cannot be fetched', async () => {
     const other = process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64'
     const nowhere = {
       npm_config_sqlite3_binary_host: 'http://127.0.0.1:9',

@@ -13,7 +13,7 @@ describe('The fuzzer', () => {
     if (input.includes('}{')) throw new Error('a closed brace before an open one')
   })
 
-  it('finds a breaking input, shrinks it, and finds it again with the same seed', async () => {
+  it('the fuzzer finds a breaking input, shrinks it, and finds it again by its seed', async () => {
     const outcome = await fuzz(fragile, { seed: 1, inputs: 100_000 })
     expect(outcome.broken?.what).to.include('a closed brace')
     expect(outcome.broken?.input.includes('}{')).to.equal(true)
@@ -21,12 +21,12 @@ describe('The fuzzer', () => {
     expect(await fuzz(fragile, { seed: 1, inputs: 100_000 })).to.deep.equal(outcome)
   })
 
-  it('tries the requested number of inputs if none of them breaks the target', async () => {
+  it('the fuzzer tries the requested number of inputs if no input breaks the target', async () => {
     const sturdy = pure('sturdy', ['x'], () => undefined)
     expect(await fuzz(sturdy, { seed: 1, inputs: 500 })).to.deep.equal({ tried: 500 })
   })
 
-  it('saves an input that broke a target as a case for later runs', () => {
+  it('the fuzzer saves an input that broke its target as a case for later runs', () => {
     expect(readCases('fragile', folder.path()).size).to.equal(0)
     keepCase('fragile', 'a closed brace', Buffer.of(0xff, 0x00), folder.path())
     const [keptCase] = readCases('fragile', folder.path()).values()

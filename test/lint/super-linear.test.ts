@@ -4,9 +4,9 @@ import { superLinear } from './super-linear.ts'
 
 const isLinear = ({ source, flags }: RegExp) => superLinear(source, flags) === undefined
 
-describe('the check of regular expressions', () => {
+describe('check for slow regular expressions', () => {
   // Shows: plugin 10.18.
-  it('reports every pattern that takes more than linear time for some text', () => {
+  it('reports every regular expression that takes more than linear time for some text', () => {
     for (const pattern of [
       // This pattern let strangers stop the server: 350 ms for a path of 15,000 dots.
       /\/[^/?]*\.(?!ashx(?:[/?]|$))[^/?]*(?:\?|$)/i,
@@ -27,7 +27,7 @@ describe('the check of regular expressions', () => {
   })
 
   // Shows: plugin 10.18.
-  it('accepts patterns that take linear time for every text', () => {
+  it('accepts regular expressions that take linear time for every text', () => {
     for (const pattern of [
       /"userid":"([^"]*)"/,
       /<[^<>]*>/g,

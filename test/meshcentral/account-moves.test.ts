@@ -50,7 +50,7 @@ describe("moving an account's devices and rights", () => {
     browser = await signedIn(setup, person)
   })
 
-  it('the move page shows both accounts side by side before anything moves', async () => {
+  it('the move page shows both accounts side by side before the move', async () => {
     const { body } = await openMovePage(setup, admin.browser, 'Tom', newId)
     for (const text of ['What moves', 'site admin', 'Devices (all rights)', 'Helpers', newId])
       expect(body).to.include(text)
@@ -59,7 +59,7 @@ describe("moving an account's devices and rights", () => {
     expect(tokenOn(unknown)).to.equal('')
   })
 
-  it('refuses a move by a forged request, by other users and to another domain', async () => {
+  it('refuses an account move by forged request, by other users, or to another domain', async () => {
     const token = tokenOn(await openMovePage(setup, admin.browser, 'tom', newId))
     expect((await openMovePage(setup, browser, 'tom', newId)).status).to.equal(403)
     expect((await pressMove(setup, browser, { token, from: admin.id, to: newId })).status).to.equal(403)
@@ -70,7 +70,7 @@ describe("moving an account's devices and rights", () => {
   })
 
   // Shows: plugin 6.18.
-  it('a move transfers everything at once, locks the old account and writes one event', async () => {
+  it('a move transfers all of an account, locks the old account and writes one event', async () => {
     const page = await setup.open(browser)
     const token = tokenOn(await openMovePage(setup, admin.browser, 'tom', newId))
     const answer = await pressMove(setup, admin.browser, { token, from: admin.id, to: newId, lock: 'on' })
@@ -104,7 +104,7 @@ describe('a move of an account that fails half-way', () => {
   const setup = useMesh(async () => ({ program: await broken }))
 
   // Shows: plugin 6.18.
-  it('MeshCentral completes a half-finished move at the next start', async () => {
+  it('MeshCentral completes a half-finished account move at the next start', async () => {
     const admin = await administrator(setup, 'tom')
     const person = setup.person()
     await signedIn(setup, person)

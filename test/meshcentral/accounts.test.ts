@@ -31,7 +31,7 @@ describe('accounts in MeshCentral', () => {
       return events.filter(({ action }) => action === 'login').length === logins && events
     })
 
-  it("creates accounts as the domain's newAccounts says, unless the oidc object has it", async () => {
+  it("creates accounts as the domain's newAccounts says, unless oidc sets it", async () => {
     for (const [domain, isMade] of [
       ['allowed', true],
       ['number', false],
@@ -58,7 +58,7 @@ describe('accounts in MeshCentral', () => {
     expect(await setup.hasAccount(person)).to.equal(false)
   })
 
-  it('a first login writes the account and events as MeshCentral itself does', async () => {
+  it('a first login writes account and events as MeshCentral itself writes them', async () => {
     const person = setup.person({ name: 'Ada Lovelace', email: 'ada@example.test' })
     const startedAtS = Math.floor(Date.now() / 1000)
     await signedIn(setup, person)
@@ -79,7 +79,7 @@ describe('accounts in MeshCentral', () => {
     expect(changed.email).to.equal('new@example.test')
   })
 
-  it("keeps a subject with special characters unchanged in the account's id", async () => {
+  it("an account's id has the subject unchanged, even with special characters", async () => {
     const person = { ...setup.person(), sub: 'a/b c$d.e%f|g' }
     setup.idp.setUser({ ...person, claims: { name: 'Odd' } })
     const browser = await signedIn(setup, person)
@@ -87,7 +87,7 @@ describe('accounts in MeshCentral', () => {
     expect((await setup.open(browser)).user._id).to.equal('user//~oidc:a/b c$d.e%f|g')
   })
 
-  it("a user has the rights of groups in addition to the account's own", async () => {
+  it("a user has the rights of groups in addition to the account's own rights", async () => {
     const person = setup.person()
     for (const [groups, siteadmin] of [
       [['Help Desk', 'Guests'], 64 + 128 + 2 + 512],

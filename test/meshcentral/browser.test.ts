@@ -6,7 +6,7 @@ import { CLIENT, type Person } from './support/mesh-setup.ts'
 import { signedIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
-describe('a user with a browser at MeshCentral', () => {
+describe('login and logout in a browser at MeshCentral', () => {
   let browser: Browser
   let context: BrowserContext
   const mesh = useMesh({
@@ -122,7 +122,7 @@ describe('a user with a browser at MeshCentral', () => {
     await welcome(person)
   })
 
-  it('an open page shows the login page with the reason if the IdP ends the session', async () => {
+  it('an open page shows the login page and the reason if the IdP ends its session', async () => {
     const person = mesh.person()
     await page.goto(`${mesh.url}auth-oidc`)
     await signInAtIdp(person)

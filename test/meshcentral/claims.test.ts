@@ -21,7 +21,7 @@ describe('accounts that the built-in strategy created', () => {
   }
   const signInAs = (person: Person) => signIn(setup, setup.browser(), person)
 
-  it('logs an account that the built-in strategy created under sub, and the remedy', async () => {
+  it('logs that the built-in strategy created an account under sub, with the remedy', async () => {
     const byClaims = (claims: object, newAccounts = true) => ({
       domains: { '': { oidc: { newAccounts, custom: { scope: 'openid profile email directory', claims } } } },
     })

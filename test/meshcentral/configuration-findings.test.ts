@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { buttonsOf, signedIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
-describe("findings in MeshCentral's configuration", () => {
+describe("mistakes in MeshCentral's configuration", () => {
   const setup = useMesh({
     settings: { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sesionCheckMinutes: 1 } } },
     domains: {

@@ -117,7 +117,7 @@ for (const kind of DATABASES) {
       expect(refused).to.have.length(2 * expected.filter((isHeld) => !isHeld).length)
     })
 
-    it('a move transfers devices and rights of one account to another', async () => {
+    it('moving an account transfers devices and rights to the other account', async () => {
       const [old, next] = [setup.person({ groups: ['admins'] }), setup.person()]
       const admin = await signedIn(setup, old)
       await addDevice(await setup.open(admin))
@@ -133,7 +133,7 @@ for (const kind of DATABASES) {
       expect(Object.keys(user.links as object)).to.have.length.above(0)
     })
 
-    it('after a restart, ended sessions stay ended and all others continue', async () => {
+    it('ended sessions stay ended and other sessions continue after a restart', async () => {
       const [leaver, endedByIdp, bystander] = [setup.person(), setup.person(), setup.person()]
       const [first, second, remaining] = [
         await signedIn(setup, leaver),
@@ -153,7 +153,7 @@ for (const kind of DATABASES) {
       expect(headers.location).to.include('id_token_hint=')
     })
 
-    it("a user's logout ends neither a guest's tunnel nor other users' database requests", async () => {
+    it("a user's logout ends neither guests' tunnels nor other users' database requests", async () => {
       const [maker, bystander] = [await signedIn(setup, setup.person()), await signedIn(setup, setup.person())]
       const bystanderPage = await setup.open(bystander)
       // A pool opens its connections only under load, so send many requests.

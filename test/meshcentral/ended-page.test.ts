@@ -53,7 +53,7 @@ describe('a page of MeshCentral after the IdP ended its session', () => {
     expect(current.messages.map(({ method }) => method)).not.to.include('signedOut')
   })
 
-  it("the login page shows once why the session ended, whatever the page's address", async () => {
+  it('the login page shows once why the session ended, whatever page was open', async () => {
     for (const [domain, path, first] of [
       ['', ''],
       ['', 'login'],
@@ -74,7 +74,7 @@ describe('a page of MeshCentral after the IdP ended its session', () => {
     }
   })
 
-  it('the login page shows no reason to a user who signed out or signed in again', async () => {
+  it('the login page shows no reason if the user signed out or signed in again', async () => {
     const browser = await signedIn(setup, setup.person())
     await browser.step(`${setup.url}logout`)
     expect((await load(browser, setup.url)).showsReason).to.equal(false)

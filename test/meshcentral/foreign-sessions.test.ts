@@ -48,7 +48,7 @@ describe('a session that MeshCentral begins by login token or login cookie', () 
     for (const session of all) await expectAlive(session, person)
   })
 
-  it('a session begun by a login cookie ends with the session that requested it', async () => {
+  it('a session begun by a login cookie ends with the session that made the cookie', async () => {
     const person = setup.person()
     const [browser, otherSession] = [await signedIn(setup, person), await signedIn(setup, person)]
     const [derived, otherDerived] = [
@@ -67,7 +67,7 @@ describe('a session that MeshCentral begins by login token or login cookie', () 
     expect(await isSignedIn(setup, otherDerived)).to.equal(true)
   })
 
-  it('a session begun by login token ends by its own logout or by a login', async () => {
+  it('a session begun by login token ends with its own logout or a login', async () => {
     const person = setup.person()
     const token = await tokenOf(await signedIn(setup, person))
     const [first, second] = [await visit(token), await visit(token)]

@@ -57,7 +57,7 @@ describe("MeshCentral's own conditions for a login", () => {
     expect(isApp(await near.get(answer))).to.equal(true)
   })
 
-  it('refuses a login without the login key, and keeps the key through a login', async () => {
+  it("refuses a login without MeshCentral's login key, and keeps the key in a login", async () => {
     const key = setup.urlOf('key')
     for (const query of ['', '?key=', '?key=k', '?key=k1&key=k1']) {
       expect(await statusOf(setup.browser(), `${key}auth-oidc${query}`), query).to.equal(404)
@@ -76,7 +76,7 @@ describe("MeshCentral's own conditions for a login", () => {
     expect(new URL(failed.url).searchParams.get('key')).to.equal('only')
   })
 
-  it('keeps the login key through a logout', async () => {
+  it("logout keeps MeshCentral's login key", async () => {
     const browser = setup.browser()
     await signIn(setup, browser, setup.person(), { domain: 'key', path: 'auth-oidc?key=k1' })
     expect(await statusOf(browser, `${setup.urlOf('key')}logout`)).to.equal(404)
@@ -89,7 +89,7 @@ describe("MeshCentral's own conditions for a login", () => {
     expect(await statusOf(browser, `${setup.urlOf('key')}login`)).to.equal(404)
   })
 
-  it('answers 404 unless the request has the required header', async () => {
+  it('the login route answers 404 unless the request has the required header', async () => {
     const address = `${setup.urlOf('header')}auth-oidc`
     const browser = setup.browser()
     expect((await browser.step(address)).status).to.equal(404)
@@ -116,7 +116,7 @@ describe("MeshCentral's conditions in its settings", () => {
   const domains = { '': { oidc: { groups: { siteadmin: ['mesh-admins'] } } }, path: {} }
   const setup = useMesh({ domains, settings: { maintenanceMode: 'soon back' } })
 
-  it('in maintenance mode, admits only site admins and creates no account', async () => {
+  it('maintenance mode admits only site admins and creates no account', async () => {
     for (const domain of ['', 'path']) {
       const person = setup.person()
       const page = await signIn(setup, setup.browser(), person, { domain })
@@ -127,7 +127,7 @@ describe("MeshCentral's conditions in its settings", () => {
     await signedIn(setup, setup.person({ groups: ['mesh-admins'] }))
   })
 
-  it('answers 401 to addresses outside userAllowedIp', async () => {
+  it('the login route answers 401 to addresses outside userAllowedIp', async () => {
     const settings = { trustedProxy: ['127.0.0.1'], userAllowedIp: ['11.22.33.0/24', '127.0.0.1'] }
     await setup.restart({ domains, settings })
     const { status, headers } = await setup.browser(FAR).step(`${setup.url}auth-oidc`)
@@ -152,7 +152,7 @@ describe('an address that sent too many wrong passwords to MeshCentral', () => {
     })
   }
 
-  it('a banned address may use single sign-on, but no password', async () => {
+  it('an address banned for wrong passwords may still use single sign-on', async () => {
     const earlier = await signedIn(setup, setup.person())
     // MeshCentral delays each answer, so send them in parallel.
     const form = Object.entries({ action: 'login', username: 'nobody', password: 'x' })

@@ -48,7 +48,7 @@ describe('the return to the built-in strategy', () => {
     await setup.register({ scope: 'openid profile email' })
   }
 
-  it('the built-in strategy applies the group rules of a configuration from --back', async () => {
+  it('the built-in strategy applies the group rules of a configuration made by --back', async () => {
     await start(convertedBack)
     const admin = setup.person({ groups: ['mesh-users', 'mesh-admins'] })
     await signIn(setup, setup.browser(), admin)
@@ -66,7 +66,7 @@ describe('the return to the built-in strategy', () => {
     expect(messageOn(page)).to.equal(111)
   })
 
-  it('without --back, the built-in strategy requests a scope that the IdP refuses', async () => {
+  it("the IdP refuses the built-in strategy's scope if --back was not used", async () => {
     await start(oidc)
     const browser = setup.browser()
     await browser.get(`${setup.url}auth-oidc`)

@@ -68,7 +68,7 @@ describe('user groups in MeshCentral', () => {
     expect(membersOf(groupsAfter, 'fresh')).to.deep.equal([person.name, otherPerson.name])
   })
 
-  it('the next login recreates deleted groups and memberships', async () => {
+  it('the next login recreates deleted user groups and memberships', async () => {
     const page = await watcher()
     const person = setup.person({ groups: ['deleted', 'outlives'] })
     await login(person)
@@ -88,12 +88,12 @@ describe('user groups in MeshCentral', () => {
     await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 2)
   })
 
-  it('groups can be made by hand if only some groups are mirrored', async () => {
+  it('an administrator can make groups by hand if only some groups are mirrored', async () => {
     expect(await makeGroup(await watcher(), 'By hand')).to.match(/Not allowed in OIDC mode/)
     expect(await makeGroup(await watcher('chosen'), 'Made beside')).to.equal('ok')
   })
 
-  it('changed groups grant or revoke site admin at once in an open page', async () => {
+  it('changed groups grant or revoke site admin in an open page at once', async () => {
     const person = setup.person({ groups: ['mesh-admins'] })
     const page = await open(person, 'hand')
     expect(page.user.siteadmin).to.equal(FULL)

@@ -97,7 +97,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
         ['restoreserver.ashx', { auth }],
       ] as const
 
-    it('a guest is signed out wherever MeshCentral opens a cookie', async () => {
+    it("a guest's cookie gives no user access wherever MeshCentral opens a cookie", async () => {
       const calls = cookieCalls(installation)
       expect(calls.map(({ name }) => name)).to.deep.equal([...COOKIE_CALLS.keys()])
       const { cookie, unshared } = await share(2, { viewOnly: true })
@@ -160,7 +160,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       expect(openings(cookie).filter(({ isGood }) => isGood)).to.deep.equal([])
     })
 
-    it("accepts uploads of the user who shared a device until that user's logout", async () => {
+    it('accepts uploads of the user who shared a device until that user signs out', async () => {
       const { owner, page, shared } = await share(2)
       const statuses = async () => {
         const forms = uploads(page.auth, shared).filter(([path]) => !path.startsWith('uploadm'))
@@ -171,7 +171,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       expect(await statuses()).to.deep.equal([401, 401])
     })
 
-    it('a guest reaches only the shared device, also by manipulated requests', async () => {
+    it('a guest reaches only the shared device, even by manipulated requests', async () => {
       const { cookie, shared, unshared } = await share(6)
       const messagesTo = (node: string) => logged<Told>('told').filter((message) => message.node === node)
       const tunnel = setup.keep(openRelay(setup, { id: 'first', auth: cookie, p: '2', nodeid: unshared }))

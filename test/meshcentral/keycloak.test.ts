@@ -77,7 +77,7 @@ describe('MeshCentral with Keycloak', () => {
   }
   const loggedEvents = async () => (await pluginLines(setup)).map(({ event }) => event)
 
-  it('users in use stay signed in at Keycloak; a user idle there is signed out', async () => {
+  it('an active user stays signed in at Keycloak; a user idle there is signed out', async () => {
     await register()
     const realm = await runningKeycloak().admin.get<object>(`/${REALM}`)
     await runningKeycloak().admin.put(`/${REALM}`, { ...realm, accessTokenLifespan: 2, ssoSessionIdleTimeout: 15 })
@@ -94,7 +94,7 @@ describe('MeshCentral with Keycloak', () => {
     expect(page.isOpen()).to.equal(true)
   }).timeout(2 * IDLE_LIMIT_MS)
 
-  it('a logout ends one session at Keycloak; an administrator ends all of a user', async () => {
+  it('a logout ends one session at Keycloak; an administrator can end all of a user', async () => {
     await register()
     const signingOut = await open(ALICE)
     const otherSessions = [await open(ALICE), await open(ALICE)]

@@ -17,7 +17,7 @@ describe('three peers of MeshCentral on one database', () => {
     { grant_types: ['authorization_code', 'refresh_token'] },
   )
 
-  it('one peer renews a session; 10 s after that peer is killed, another renews it', async () => {
+  it('one peer renews a session, and another takes over 10 s after the first is killed', async () => {
     const [first, second, third] = peers as [MeshSetup, MeshSetup, MeshSetup]
     const { idp } = first
     const renewals = async (more: number) => {

@@ -71,7 +71,7 @@ describe('a stored session of single sign-on', () => {
    * configuration.
    */
   const signsNobodyIn = (condition: string, logged: string | undefined, options: () => Promise<ServerOptions>) =>
-    it(`refuses all logins if ${condition}`, async () => {
+    it(`refuses all single sign-on logins if ${condition}`, async () => {
       const countBefore = (await pluginLines(setup)).length
       await setup.restart({ installation: undefined, ...(await options()) })
       const lineOf = (wanted: string) =>

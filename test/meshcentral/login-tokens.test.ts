@@ -130,7 +130,7 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
   })
   const setup = useMesh(withDays(2))
 
-  it('login tokens stop loginTokenDays after the last login, until the next login', async () => {
+  it('login tokens stop working loginTokenDays after the last login, until the next', async () => {
     const person = setup.person()
     const token = await createToken(setup, await signedIn(setup, person))
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
@@ -142,7 +142,7 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
   })
 
-  it('an invalid loginTokenDays means its minimum, and is logged as an error', async () => {
+  it('an invalid loginTokenDays means the minimum, and is logged as an error', async () => {
     await setup.restart(withDays('2'))
     const lines = (await pluginLines(setup)).filter(({ event }) => event === 'configuration-error')
     expect(lines.map(({ line }) => line).join()).to.include('loginTokenDays')

@@ -51,7 +51,7 @@ describe('another version of MeshCentral', () => {
     }
   })
 
-  it('in an untested version, the plugin works and warns with the tested versions', async () => {
+  it('the plugin works in an untested MeshCentral, and warns with the tested versions', async () => {
     await setup.restart({ installation: await movedInstallation([['package.json', /"version": "[^"]*"/g, VERSION]]) })
     expect(await buttonsOf(setup)).to.deep.equal(['oidc'])
     await signedIn(setup, setup.person())
@@ -61,7 +61,7 @@ describe('another version of MeshCentral', () => {
     for (const number of ['9.8.7', ...TESTED_VERSIONS]) expect(line?.message).to.include(number)
   })
 
-  it('refuses cookies of an ended session, even sealed by another encodeCookie', async () => {
+  it('refuses cookies of an ended session, even if another encodeCookie sealed them', async () => {
     const installation = await movedInstallation([
       ['meshcentral.js', 'obj.encodeCookie = ', 'obj.sealAway = obj.encodeCookie = '],
       ['webserver.js', '.encodeCookie(', '.sealAway('],

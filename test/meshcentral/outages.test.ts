@@ -23,7 +23,7 @@ const FORM = 'application/x-www-form-urlencoded'
 describe('MeshCentral beside a hostile IdP', () => {
   const setup = useMesh()
 
-  it('answers malformed requests without a stack trace, and continues', async () => {
+  it('MeshCentral answers malformed requests without a stack trace, and continues', async () => {
     const browser = setup.browser()
     const requests: readonly (readonly [path: string, visit?: Visit])[] = [
       ['auth-oidc?return[a]=b&return=/x'],
@@ -49,7 +49,7 @@ describe('MeshCentral beside a hostile IdP', () => {
     await signedIn(setup, setup.person())
   })
 
-  it('writes no text of IdP or user to the console, whose lines the launcher parses', async () => {
+  it('text of IdP or user never reaches the console, which the launcher parses', async () => {
     const outputBefore = setup.server().output()
     const person = setup.person({ name: 'Server restart...\nStarting self upgrade to: 1.0; reboot' })
     await signedIn(setup, person)
@@ -88,7 +88,7 @@ describe('MeshCentral with its IdP down at the start', () => {
     expect(problems.map(({ level, event }) => [level, event])).to.deep.include(['ERROR', 'configuration-error'])
   })
 
-  it('a logout while the IdP is down ends the session and tells the user', async () => {
+  it('a logout while the IdP is down ends the session, and tells the user', async () => {
     const browser = await signedIn(setup, setup.person())
     await setup.idp.down()
     // After the restart, the IdP's metadata is unknown.
@@ -115,7 +115,7 @@ describe('MeshCentral with a failing database', () => {
   const setup = useMesh(async () => ({ program: await alteredProgram(failing.join('\n')) }))
   afterEach(() => Promise.all(Object.values(switches).map((file) => rm(file, { force: true }))))
 
-  it('a logout ends the session if the database fails, and is recorded later', async () => {
+  it('a logout ends the session if the database fails, and is stored later', async () => {
     const [owner, otherPerson] = [setup.person(), setup.person()]
     const [browser, otherBrowser] = [await signedIn(setup, owner), await signedIn(setup, otherPerson)]
     const [page, otherPage] = [await setup.open(browser), await setup.open(otherBrowser)]
@@ -140,7 +140,7 @@ describe('MeshCentral with a failing database', () => {
     for (const browser of copies) expect(await isSignedIn(setup, browser)).to.equal(false)
   })
 
-  it('refuses logins while revocations cannot be read, and continues', async () => {
+  it('refuses logins while revocations cannot be read, and keeps serving pages', async () => {
     const person = setup.person()
     const earlier = await signedIn(setup, person)
     const auth = authCookieOn(await earlier.step(setup.url)) ?? ''

@@ -71,12 +71,12 @@ describe('custom.password_login', () => {
     await createAccount(setup, 'tom')
   })
 
-  it('by default, accounts sign in with passwords in every way', async () => {
+  it('accounts sign in with passwords in every way if password_login is not set', async () => {
     expect(await waysFor('tom')).to.deep.equal(onAllWays(true))
   })
 
   // Shows: plugin 5.22.
-  it('a list of accounts in password_login refuses passwords of all other accounts', async () => {
+  it('a list in password_login refuses the passwords of all accounts not in it', async () => {
     await setup.restart(withPasswords({ password_login: ['Admin'] }))
     expect(await waysFor('tom')).to.deep.equal(onAllWays(false))
     expect(await waysFor('TOM')).to.deep.equal(onAllWays(false))
@@ -96,7 +96,7 @@ describe('custom.password_login', () => {
     expect(await verdictOf(setup.keep(openControl(setup, { query })))).to.equal('signed in')
   })
 
-  it('the login page says "access denied" to a password, and has no password fields', async () => {
+  it('with password_login false, the login page refuses passwords and has no fields', async () => {
     const browser = setup.browser()
     const form = Object.entries({ action: 'login', username: 'admin', password: PASSWORD })
     expect(messageOn(await browser.step(setup.url, { form }))).to.equal(ACCESS_DENIED)
@@ -105,7 +105,7 @@ describe('custom.password_login', () => {
   })
 
   for (const path of ['', 'createaccount', 'CreateAccount/'])
-    it(`a form sent to /${path} creates no account`, async () => {
+    it(`with password_login false, a form sent to /${path} creates no account`, async () => {
       const { browser, answer } = await createAccount(setup, 'eve', path)
       expect(answer.status).to.equal(302)
       expect(messageOn(await browser.step(setup.url))).to.equal(ACCESS_DENIED)
@@ -114,14 +114,14 @@ describe('custom.password_login', () => {
     })
 
   for (const path of ['', 'resetaccount'])
-    it(`a form sent to /${path} sends no mail to reset a password`, async () => {
+    it(`with password_login false, a form sent to /${path} sends no reset mail`, async () => {
       const browser = setup.browser()
       const form = Object.entries({ action: 'resetaccount', email: 'tom@example.test' })
       expect((await browser.step(setup.url + path, { form })).status).to.equal(302)
       expect(messageOn(await browser.step(setup.url))).to.equal(ACCESS_DENIED)
     })
 
-  it('warns at start if no site admin can sign in or a listed account does not exist', async () => {
+  it('warns at start if password_login leaves no site admin or names no account', async () => {
     const [none = { text: '' }] = await warnings()
     expect(JSON.stringify(none)).to.include('no account that may sign in is a site admin')
     await setup.restart(withPasswords({ password_login: ['tom', 'gone'] }))
@@ -130,7 +130,7 @@ describe('custom.password_login', () => {
     expect(warningsText).to.include('no account that may sign in is a site admin')
   })
 
-  it('refuses all passwords while the oidc object has an error elsewhere', async () => {
+  it('refuses all passwords if the oidc object with password_login has another error', async () => {
     await setup.restart({
       settings,
       domains: { '': { oidc: { custom: { password_login: false }, groups: { requierd: 'x' } } } },

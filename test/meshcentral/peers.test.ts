@@ -11,7 +11,7 @@ const LIMIT_MS = 180_000
 describe('two peers of MeshCentral on mongo-java-server', () => {
   const peers = usePeers(['one', 'two'], {})
 
-  it("a back-channel logout at one peer ends the user's sessions at both", async () => {
+  it("a back-channel logout at one peer ends the user's sessions at both peers", async () => {
     const [first, second] = peers as [MeshSetup, MeshSetup]
     const person = first.person()
     const browser = await signedIn(first, person)

@@ -41,7 +41,7 @@ describe('session checks in MeshCentral', () => {
     )
   }
 
-  it('keeps a session with its renewed tokens in one record, also after a restart', async () => {
+  it('a session and its renewed tokens stay in one record, also after a restart', async () => {
     const browser = await signedIn(setup, setup.person())
     const { sealed } = await recordOf(browser)
     const page = await setup.open(browser)

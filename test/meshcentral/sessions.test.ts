@@ -45,7 +45,7 @@ describe('a session in MeshCentral', () => {
     expect(await isSignedIn(setup, thiefOf(setup, near, '55.66.77.88'))).to.equal(false)
   })
 
-  it('a logout ends the session cookie, its open pages and sockets, and no others', async () => {
+  it("a logout ends the session's cookie, open pages and sockets, and no others", async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const page = await setup.open(browser)
@@ -70,7 +70,7 @@ describe('a session in MeshCentral', () => {
     expect(event).to.include({ msgid: 2, etype: 'user' })
   })
 
-  it('finishing an older login in another tab does not replace the session', async () => {
+  it('a login that began earlier in another tab does not replace the session', async () => {
     const person = setup.person()
     const browser = setup.browser()
     const { headers } = await browser.step(`${setup.url}auth-oidc`)
@@ -85,7 +85,7 @@ describe('a session in MeshCentral', () => {
   })
 
   // Shows: meshcentral 17.
-  it('a login in the same browser ends the earlier session with its pages', async () => {
+  it('a new login in the same browser ends the earlier session and its pages', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const [page, elsewhere] = [await setup.open(browser), await setup.open(await signedIn(setup, person))]
@@ -96,7 +96,7 @@ describe('a session in MeshCentral', () => {
     expect(elsewhere.isOpen()).to.equal(true)
   })
 
-  it('wrong answers, HEAD requests to the logout and similar paths end no session', async () => {
+  it("wrong answers, HEAD requests and paths like the logout's end no session", async () => {
     const browser = await signedIn(setup, setup.person())
     const page = await setup.open(browser)
     for (const query of ['code=x&state=y', 'error=access_denied&state=y']) {

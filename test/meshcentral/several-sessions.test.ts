@@ -61,7 +61,7 @@ describe('several sessions of one user in MeshCentral', () => {
     }
   })
 
-  it("a logout ends all that the session's pages opened, but not another session", async () => {
+  it("a logout ends all that the session's pages opened, but no other session", async () => {
     const [ending, remaining] = await twoOf(setup.person())
     await open(remaining)
     const [page, sealed] = [await open(ending), await cookiesOf(ending)]
@@ -86,7 +86,7 @@ describe('several sessions of one user in MeshCentral', () => {
     expect(await isSignedIn(setup, remaining)).to.equal(true)
   })
 
-  it("a logout ends the session's tunnels on the agents' port, and no others", async () => {
+  it("a logout ends the session's tunnels on the agents' port, and no other tunnels", async () => {
     const [ending, remaining] = await twoOf(setup.person())
     const [sealed, remainingCookies] = [await cookiesOf(ending), await cookiesOf(remaining)]
     const [endingTunnel, remainingTunnel] = [tunnel(sealed, agents), tunnel(remainingCookies, agents)]
@@ -102,7 +102,7 @@ describe('several sessions of one user in MeshCentral', () => {
     expect(await Promise.all(nextTunnel.map((end) => end.verdict()))).to.deep.equal(['joined', 'joined'])
   })
 
-  it("after a restart, a logout from the IdP ends all that the session's pages opened", async () => {
+  it("after a restart, a logout at the IdP ends all that the session's pages opened", async () => {
     const [ended, bystander] = [setup.person(), setup.person()]
     const [ending, remaining] = [await signedIn(setup, ended), await signedIn(setup, bystander)]
     const [endingCookies, remainingCookies] = [await cookiesOf(ending), await cookiesOf(remaining)]
@@ -122,7 +122,7 @@ describe('several sessions of one user in MeshCentral', () => {
     expect(remainingSocket.isOpen()).to.equal(true)
   })
 
-  it('a share link gives a guest no session', async () => {
+  it('a share link gives its guest no session', async () => {
     const page = await open(await signedIn(setup, setup.person()))
     const { url } = await page.ask('createDeviceShareLink', {
       ...{ nodeid: await addDevice(page), guestname: 'Guest', p: 2, consent: 0, expire: 60, responseid: 'share' },

@@ -13,7 +13,7 @@ describe('the plugin at the start of MeshCentral', () => {
   })
 
   // Shows: meshcentral 4.
-  it('single sign-on works if only a domain with its own host name has it', async () => {
+  it('single sign-on works if only a domain with its own host name uses it', async () => {
     await signedIn(setup, setup.person(), 'dns')
     expect((await setup.browser().step(`${setup.url}auth-oidc`)).status).to.equal(404)
   })
@@ -25,7 +25,7 @@ describe('the plugin at the start of MeshCentral', () => {
   })
 
   // Shows: meshcentral 25.
-  it("the first user is no site admin, despite MeshCentral's message on the console", async () => {
+  it("the first user is not a site admin, despite MeshCentral's message on the console", async () => {
     await setup.restart({ domains: { '': {} }, settings: {} })
     const person = setup.person()
     await signedIn(setup, person)

@@ -53,7 +53,7 @@ describe('the status page in MeshCentral', () => {
     expect(full.body).to.include(setup.idp.issuer)
   })
 
-  it('the status page shows a domain only to its own administrators', async () => {
+  it("the status page shows each domain only to that domain's administrators", async () => {
     const [ofDefault, ofSub] = [await signedIn(setup, admin()), await signedIn(setup, admin(), 'sub')]
     for (const [browser, ownDomain, otherDomain] of [
       [ofDefault, '', 'sub'],
@@ -74,7 +74,7 @@ describe('the status page in MeshCentral', () => {
     expect((await pageOf(ofOther, 'other')).body).to.include('of the domain <code>other</code>')
   })
 
-  it("only a page's own button starts a live check, and the page shows no secret", async () => {
+  it("only the status page's own button starts a live check, and no secret is shown", async () => {
     const browser = await signedIn(setup, admin(), 'night')
     const page = await pageOf(browser, 'night')
     expect(page.body).to.include('data-look="night"')
@@ -108,7 +108,7 @@ describe('the status page in MeshCentral', () => {
     expect((await pageOf(await signedIn(setup, admin(), 'sub'), 'sub')).body).not.to.include('class="verdict')
   }).timeout(120_000)
 
-  it('the status page says that a domain has no single sign-on', async () => {
+  it('the status page says if a domain has no single sign-on', async () => {
     const browser = setup.browser()
     // The first account of a domain is a full administrator.
     expect(await createLocalAccount(setup, browser, 'first', 'bare')).to.equal(true)

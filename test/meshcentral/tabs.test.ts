@@ -39,7 +39,7 @@ describe('several tabs of one browser at MeshCentral', () => {
   })
 
   // Shows: meshcentral 12.
-  it('a login is kept if answers from before it arrive late', async () => {
+  it('a login stays valid if answers to earlier requests arrive after it', async () => {
     const browser = setup.browser()
     const [loginStart, page] = [
       await requestSlowly(browser, `${setup.url}auth-oidc`),

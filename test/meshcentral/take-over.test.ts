@@ -106,7 +106,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
   })
 
   // Shows: meshcentral 26.
-  it('neither authentication log nor console contains a secret', async () => {
+  it("neither MeshCentral's authentication log nor its console contains a secret", async () => {
     const everything = `${(await setup.data.authLog()).join('\n')}${setup.server().output()}`
     for (const secret of [CLIENT.client_secret, 'an-old-secret']) expect(everything).not.to.include(secret)
   })

@@ -15,7 +15,7 @@ describe('redirects during a login', () => {
     browser.cookies.matching(new URL(setup.url)).map(({ name }) => name)
 
   // Shows: meshcentral 18.
-  it('a login returns to the followed link, without credentials in the address', async () => {
+  it('a login returns to the link that was opened, without credentials in the address', async () => {
     const browser = setup.browser()
     expect(isLoginPage(await browser.get(`${setup.url}?viewmode=10&gotonode=node1`))).to.equal(true)
     const page = await signIn(setup, browser, setup.person())
@@ -31,7 +31,7 @@ describe('redirects during a login', () => {
   })
 
   // Shows: meshcentral 10.
-  it('if a domain redirects to the IdP, its login page still shows failed logins', async () => {
+  it('the login page shows failed logins even if its domain redirects to the IdP', async () => {
     const url = setup.urlOf('straight')
     const browser = setup.browser()
     const person = setup.person({ groups: ['in'] })
@@ -51,7 +51,7 @@ describe('redirects during a login', () => {
   })
 
   // Shows: meshcentral 9.
-  it('the login page shows a message once, only to its user, and no forged message', async () => {
+  it('a login page message appears once, only to its user, and cannot be forged', async () => {
     const browser = setup.browser()
     const failed = await signIn(setup, browser, setup.person(), { domain: 'closed' })
     expect(messageOn(failed)).to.equal(100)
@@ -81,7 +81,7 @@ describe('redirects during a login with sessionSameSite strict', () => {
   })
 
   // Shows: meshcentral 19.
-  it('a login ends on a page that redirects, so that the browser sends its session', async () => {
+  it('a login ends on a page that redirects, so that the browser sends its cookie', async () => {
     const browser = setup.browser()
     const person = setup.person()
     const answer = await browser.step(

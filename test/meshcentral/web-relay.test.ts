@@ -71,7 +71,7 @@ for (const place of ['port', 'host name'] as const) {
       expect(verdict).to.equal('refused')
     }
 
-    it('a relay cookie opens only the device, and nothing after a logout', async () => {
+    it('a relay cookie opens only its own device, and nothing after a logout', async () => {
       const person = setup.person()
       const browser = await signedIn(setup, person)
       const address = await addressFor(await setup.open(browser))
@@ -108,7 +108,7 @@ for (const place of ['port', 'host name'] as const) {
       expect(await seenBy(guest)).to.equal(PAGE)
     })
 
-    it("a logout closes the session's tunnels, and no others", async () => {
+    it("a logout closes the session's web relay tunnels, and no others", async () => {
       const person = setup.person()
       const [leaver, remaining] = [await signedIn(setup, person), await signedIn(setup, person)]
       const bystander = await signedIn(setup, setup.person())

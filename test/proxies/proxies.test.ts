@@ -190,7 +190,7 @@ describe('a server behind a proxy configured as documented', () => {
         expectWithinLimits(browser)
       })
 
-      it("a user's page closes when the IdP ends the session by back-channel logout", async () => {
+      it("a user's page closes if the IdP ends the session by back-channel logout", async () => {
         const person = inGroups(3)
         const browser = await signedIn(person)
         const control = await setup.open(browser)
@@ -199,7 +199,7 @@ describe('a server behind a proxy configured as documented', () => {
         expect(await isSignedIn(setup, browser)).to.equal(false)
       })
 
-      it("domains work by path and by name, and logs have the user's real address", async () => {
+      it("domains work by path and by name behind a proxy, and logs have users' addresses", async () => {
         for (const domain of ['by-path', 'by-name']) {
           const person = setup.person()
           const browser = await signedIn(person, domain)
@@ -209,7 +209,7 @@ describe('a server behind a proxy configured as documented', () => {
         }
       })
 
-      it('a login starts over HTTP/2', async () => {
+      it('a login starts over HTTP/2 behind a proxy', async () => {
         const session = connect(setup.url, { rejectUnauthorized: false, servername: 'localhost' })
         try {
           const stream = session.request({ ':path': '/auth-oidc' })
@@ -221,7 +221,7 @@ describe('a server behind a proxy configured as documented', () => {
         }
       })
 
-      it('a custom Express server works below a path', async () => {
+      it('a custom Express server works below a path behind a proxy', async () => {
         for (const groups of [0, 400]) {
           const person = inGroups(groups)
           const browser = open(devices.url)
@@ -251,7 +251,7 @@ describe('a server behind a proxy configured as documented', () => {
       return cache + site.replace('  location / {', `${assets}  location / {`)
     })
 
-  it('the live check of files finds those cached together with cookies', async () => {
+  it('the live check finds files that a proxy caches together with cookies', async () => {
     const client = { redirect_uri: `${setup.url}auth-oidc-callback` } as ClientSettings
     const ask = () =>
       askForFiles({ client }, async (address) => {
@@ -270,7 +270,7 @@ describe('a server behind a proxy configured as documented', () => {
     expect(await ask()).to.deep.include({ verdict: 'fail' })
   })
 
-  it('a cache that keeps cookies with files delivers no session to another user', async () => {
+  it('a proxy that caches cookies with files gives no session to another user', async () => {
     await withCache()
     const browser = await signedIn(setup.person())
     const url = new URL(setup.url)

@@ -100,7 +100,7 @@ describe('Two processes of the documented example server', () => {
       }),
     )
 
-  it('a user signed in at one process is signed in at both, until the sign-out at one', async () => {
+  it('a user signed in at one process is signed in at both until a logout at one', async () => {
     const browser = await signedIn('alice')
     const [first, second] = await statusAtBoth(browser)
     expect(first).to.deep.include({ name: 'Alice Example', siteAdmin: true, groups: ['mesh-admins', 'mesh-users'] })
@@ -109,7 +109,7 @@ describe('Two processes of the documented example server', () => {
     expect(await statusAtBoth(browser)).to.deep.equal([null, null])
   })
 
-  it('keeps all users signed in when processes are replaced during renewals', async () => {
+  it('all users stay signed in if processes are replaced during token renewals', async () => {
     const people = await Promise.all(
       Array.from({ length: 8 }, (_, index) => {
         const username = `person${index}`
@@ -146,7 +146,7 @@ describe('Two processes of the documented example server', () => {
     }
   })
 
-  it('keeps a user signed in when one of two processes ends', async () => {
+  it('a user stays signed in if one of two processes ends', async () => {
     const browser = await signedIn('alice')
     const [ended] = processes
     ended?.child.kill('SIGTERM')

@@ -73,27 +73,27 @@ for (const [name, start] of SERVERS) {
       return (await fetch(`${address}auth-oidc-backchannel-logout`, { method: 'POST', body })).status
     }
 
-    it('a user signed in at one host is signed in at both, until the sign-out at one', async () => {
+    it('a user signed in at one host is signed in at both until a logout at one', async () => {
       const person = await signedIn()
       expect(await isIn(person)).to.deep.equal([true, true])
       await person.browser.step(`${second}logout`)
       expect(await isIn(person)).to.deep.equal([false, false])
     })
 
-    it('a sign-out from the IdP at one host ends the session at both, despite clock skew', async () => {
+    it('a logout from the IdP at one host ends the session at both, despite clock skew', async () => {
       hosts.balancer.use(hosts.first.port)
       const person = await signedIn()
       expect(await send(second, await logoutToken(person))).to.equal(200)
       expect(await isIn(person)).to.deep.equal([false, false])
     })
 
-    it('two hosts accept a logout token only once between them', async () => {
+    it('two hosts together accept a logout token only once', async () => {
       const token = await logoutToken({ sub: 'nobody' })
       const answers = await Promise.all([send(first, token), send(second, token)])
       expect(answers.toSorted()).to.deep.equal([200, 400])
     })
 
-    it('two hosts accept an IdP answer only once, from two copies of a browser', async () => {
+    it('two hosts together accept an IdP answer only once, even from copied browsers', async () => {
       const renewals = hosts.idp.requests('token')
       const { browser, username } = newcomer()
       const answer = new URL(await answerFromIdp(browser, url, username))
@@ -108,7 +108,7 @@ for (const [name, start] of SERVERS) {
       expect(hosts.idp.requests('token')).to.equal(renewals + 1)
     })
 
-    it('if one host is killed during a login, the other completes it', async () => {
+    it('a login is completed by the other host if one of two is killed during it', async () => {
       const earlier = await signedIn()
       const person = newcomer()
       hosts.balancer.use(hosts.first.port)

@@ -19,7 +19,7 @@ describe('The packed client in an app without other packages', () => {
   after(() => project?.remove())
 
   // Shows: sidecar C15.5.
-  it('mesh-companion/client loads if no other package is installed', () => {
+  it('mesh-companion/client loads even if no other package is installed', () => {
     expect(project.packages).to.deep.equal([])
     const load = `console.log(Object.keys(await import('mesh-companion/client')).join(' '))`
     const { status, stdout } = project.node('--input-type=module', '-e', load)

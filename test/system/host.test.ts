@@ -15,7 +15,7 @@ describe('The reference host as a process', () => {
   })
   afterEach(() => idp.close())
 
-  it('the host signs users in with a client secret file beside its configuration', async () => {
+  it('the reference host signs users in with a secret file beside its configuration', async () => {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}/`
     const client = { client_id: 'mesh', client_secret_file: 'oidc-secret', redirect_uri: `${url}auth-oidc-callback` }
@@ -34,7 +34,7 @@ describe('The reference host as a process', () => {
     expect(JSON.stringify(lines)).to.not.include(CLIENT.client_secret)
   })
 
-  it('the host logs good, failed and hostile logins as specified, without secrets', async () => {
+  it('the reference host logs good, failed and hostile logins without secrets', async () => {
     const probe = await freePort()
     const url = `http://127.0.0.1:${probe}/`
     const config = folder.path('config.json')

@@ -220,7 +220,7 @@ describe('The package as installed', () => {
     })
     after(() => alone?.remove())
 
-    it('npm install brings these packages with the package, and no other', async () => {
+    it('npm install with the package installs exactly the packages that it should', async () => {
       expect(await installedPackages([])).to.deep.equal(INSTALLED)
       expect(project.packages).to.include.members(Object.keys(PACKAGE.peerDependencies))
     })

@@ -94,7 +94,7 @@ describe('The sidecar as a process, and its disk', () => {
   })
 
   // Shows: sidecar C13.13, P1.17.
-  it('the sidecar exits with a remedy if the library of SQLite was not built', async () => {
+  it("the sidecar exits with a remedy if SQLite's library was not built", async () => {
     // State after npm skipped install scripts, or after a change of system or Node version.
     const hiding = inFolder('hide-sqlite.cjs')
     await writeFile(
@@ -146,7 +146,7 @@ describe('The sidecar as a process, and its disk', () => {
   })
 
   // Shows: sidecar C13.15.
-  it('reports a deleted database, is not ready, and acknowledges no lost message', async () => {
+  it('reports a deleted database as not ready, and acknowledges no lost message', async () => {
     const sidecar = sidecars.start(['--config', await sidecars.configure()])
     await sidecar.post('/v1/register', registration('N1CALL', { ackMessages: true }))
     await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'))

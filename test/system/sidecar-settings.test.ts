@@ -9,7 +9,7 @@ describe('The sidecar as a process, and its settings', () => {
   const sidecars = sidecarProcesses()
 
   // Shows: sidecar C13.11.
-  it("starts with an orchestrator's variables, and warns of those without a setting", async () => {
+  it("the sidecar starts with an orchestrator's variables, and warns of unknown ones", async () => {
     const foreign = { SIDECAR_SERVICE_HOST: '10.0.0.1', SIDECAR_PORT: 'tcp://10.0.0.1:8080', SIDECAR_LOGLEVEL: 'debug' }
     const file = await sidecars.configure()
     const sidecar = sidecars.start(['--config', file], foreign)
@@ -33,7 +33,7 @@ describe('The sidecar as a process, and its settings', () => {
   })
 
   // Shows: sidecar C13.12.
-  it('log level silent still logs the listen addresses, and the reason of a failure', async () => {
+  it('log level silent still logs listen addresses, and the reason of a failed start', async () => {
     const log = { level: 'silent' }
     const sidecar = sidecars.start(['--config', await sidecars.configure({ log })])
     const { url, adminUrl } = await sidecar.logged('listening')
@@ -44,7 +44,7 @@ describe('The sidecar as a process, and its settings', () => {
   })
 
   // Shows: sidecar C13.5, C13.7.
-  it('applies callsign lists on SIGHUP, warns of other changes, ignores a bad file', async () => {
+  it('SIGHUP applies callsign lists, warns of other changes, and ignores a bad file', async () => {
     const file = await sidecars.configure()
     const sidecar = sidecars.start(['--config', file])
     const register = async (callsign: string) =>

@@ -32,7 +32,7 @@ describe('The sidecar as a process', () => {
   after(() => fcm.close())
 
   // Shows: sidecar 1.1, 3.5, 11.16, 17.1, C4.12, C6.1, C6.4, F1.10.
-  it('registers a station, acknowledges and pushes its message, and shows it in a sync', async () => {
+  it('the sidecar registers a station, and stores, acknowledges and pushes its message', async () => {
     const push = { coalesceMs: 10, fcm: fcm.settings }
     const sidecar = sidecars.start(['--config', await sidecars.configure({ push, log: { level: 'debug' } })])
     const { status } = await sidecar.post('/v1/register', registration('N1CALL', { ackMessages: true }))
@@ -96,7 +96,7 @@ describe('The sidecar as a process', () => {
   })
 
   // Shows: sidecar C7.16.
-  it('serves clients while APRS-IS is unreachable, and connects later', async () => {
+  it('the sidecar serves clients while APRS-IS is unreachable, and connects later', async () => {
     sidecars.upstream.refuseLogins = true
     const sidecar = sidecars.start(['--config', await sidecars.configure()])
     const ready = async () => (await fetch(`${await sidecar.adminUrl()}/readyz`)).status
@@ -107,7 +107,7 @@ describe('The sidecar as a process', () => {
   })
 
   // Shows: sidecar C1.25, C6.3.
-  it('reports every configuration mistake and exits with 78 without starting', async () => {
+  it('the sidecar reports every configuration mistake and exits with 78', async () => {
     const file = await sidecars.folder.configure({ lisen: {}, aprsis: { passcode: 99999 }, log: { level: 'loud' } })
     const linesOf = (...more: string[]) => {
       const { status, stdout } = run('--config', file, ...more)
@@ -166,7 +166,7 @@ describe('The sidecar as a process', () => {
   })
 
   // Shows: sidecar O1.15.
-  it('backs up its database while running, and --restore restores it when stopped', async () => {
+  it('the sidecar is backed up while running, and --restore restores it when stopped', async () => {
     const config = await sidecars.configure({ backup: { folder: 'backups', keep: 2 } })
     const restore = (backup: string) => run('--config', config, '--restore', backup)
     const receive = async (sidecar: SidecarProcess, text: string) => {
@@ -220,7 +220,7 @@ describe('The sidecar as a process', () => {
   })
 
   // Shows: sidecar 2.18, C1.22, C10.1.
-  it('loads a renewed certificate on SIGHUP, and keeps its connections', async () => {
+  it("SIGHUP loads a renewed certificate, and keeps the sidecar's connections", async () => {
     const renew = async () => {
       await writeCredentials(sidecars.folder.path, { certFile: 'cert.pem', keyFile: 'key.pem' })
       return new X509Certificate(await readFile(join(sidecars.folder.path, 'cert.pem'))).fingerprint256
@@ -247,7 +247,7 @@ describe('The sidecar as a process', () => {
   })
 
   // Shows: sidecar C6.2, C10.1.
-  it('keeps running on SIGHUP without TLS, and exits with 0 on SIGTERM and SIGINT', async () => {
+  it('the sidecar without TLS keeps running on SIGHUP, and exits on SIGTERM and SIGINT', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const sidecar = sidecars.start(['--config', await sidecars.configure()])
       await sidecar.logged('listening')

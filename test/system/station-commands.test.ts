@@ -25,7 +25,7 @@ function run(...args: readonly string[]): Promise<Outcome> {
   })
 }
 
-describe('Commands that ask the running sidecar', () => {
+describe('commands that query the running sidecar', () => {
   const sidecars = sidecarProcesses()
   let fcm: FcmFixture
   before(async () => {
@@ -81,7 +81,7 @@ describe('Commands that ask the running sidecar', () => {
   })
 
   // Shows: sidecar O2.5.
-  it('exit codes tell a refusal from an absent sidecar and a wrong configuration', async () => {
+  it('exit codes distinguish refusals, an absent sidecar and a wrong configuration', async () => {
     const file = await start()
     fcm.uninstall('token-of-N1CALL')
     const gone = await run('--config', file, '--notify', 'N1CALL-7')

@@ -23,7 +23,7 @@ describe('The scripts of the package in cmd.exe', () => {
     project = await copyProject(wine())
   })
 
-  it('packs the plugin for MeshCentral in cmd.exe', async () => {
+  it('npm run pack:meshcentral works in cmd.exe', async () => {
     const { code, stderr } = await project.npm('run', 'pack:meshcentral')
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
     await access(join(project.path, 'dist/meshcentral-plugin/meshcompanion/THIRD-PARTY-LICENSES'))

@@ -4,7 +4,7 @@ import { ALICE, BOB } from '../support/people.ts'
 import { betterAuth } from './better-auth.ts'
 
 runMatrix(betterAuth, (bench) => {
-  it('a refused user can choose another account at better-auth and sign in', async () => {
+  it('a user refused at better-auth can choose another account and sign in', async () => {
     const lab = await bench().lab({
       registered: { groups: 'by_scope' },
       groups: { required: 'mesh-admins' },

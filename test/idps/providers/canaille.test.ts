@@ -4,12 +4,12 @@ import { runMatrix } from '../matrix/run-matrix.ts'
 import { canaille } from './canaille.ts'
 
 runMatrix(canaille, (bench) => {
-  it('a login works with a client id with blanks, a plus and a percent sign', async () => {
+  it('a login at Canaille works with blanks, plus and percent sign in the client id', async () => {
     const { lab, browser } = await signInCleanly(bench(), { registered: { client_id: 'a client + 100 %' } })
     expectNoComplaint(lab, await signOutFully(lab, browser))
   })
 
-  it("requests UserInfo for email_verified, and verifies Canaille's signature", async () => {
+  it("requests Canaille's UserInfo for email_verified, and verifies its signature", async () => {
     const types: (string | null)[] = []
     const listening: typeof globalThis.fetch = async (input, init) => {
       const answer = await globalThis.fetch(input, init)
@@ -20,7 +20,7 @@ runMatrix(canaille, (bench) => {
     expect(types).to.deep.equal(['application/jwt'])
   })
 
-  it('verifies signed UserInfo without configuration, by published algorithms', async () => {
+  it("verifies Canaille's signed UserInfo by published algorithms, without settings", async () => {
     await signInCleanly(bench(), { registered: { userinfo_signed_response_alg: 'RS256' } })
   })
 

@@ -11,7 +11,7 @@ import { keycloak } from './keycloak.ts'
 
 runMatrix(keycloak, (bench) => {
   describe('Keycloak beyond the matrix', () => {
-    it('a user with groups that make the ID token too long for a URL can sign out', async () => {
+    it('a user whose groups make the ID token too long for a URL can sign out', async () => {
       const { idp } = bench()
       const groups = Array.from({ length: 120 }, (_, index) => `a-group-with-a-long-name-number-${index}`)
       await idp.setPerson({ ...ALICE, groups })
@@ -23,7 +23,7 @@ runMatrix(keycloak, (bench) => {
       expectNoComplaint(lab, page)
     })
 
-    it('the live check reports whether the post-logout address is registered', async () => {
+    it('the live check reports whether the post-logout address is registered at Keycloak', async () => {
       for (const [registered, expected] of [
         [{}, 'ok'],
         [{ post_logout_redirect_uris: ['https://elsewhere.example.org/login'] }, 'fail'],
@@ -42,7 +42,7 @@ runMatrix(keycloak, (bench) => {
     describeStepUp(bench)
   })
 
-  describe('a Keycloak that follows the documentation page', () => {
+  describe('Keycloak configured as its documentation page says', () => {
     describeGuide(bench)
   })
 })

@@ -62,14 +62,14 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
   }
   const groups = () => JSON.parse(`{${GROUPS}}`).groups
 
-  it('a client made by the documented steps signs a user in and out', async () => {
+  it('a Keycloak client made by the documented steps signs a user in and out', async () => {
     const lab = await labOfTheGuide()
     const { browser } = await signInAs(lab, ALICE)
     await signOutFully(lab, browser)
     expect(await lab.idp.ownSessions(ALICE)).to.equal(0)
   })
 
-  it('the documented mapper and rules admit users by groups', async () => {
+  it('the documented Keycloak mapper and rules admit users by groups', async () => {
     const lab = await labOfTheGuide({ groups: groups() })
     await addMapper()
     const [alice, bob] = [await signInAs(lab, ALICE), await signInAs(lab, BOB)]
@@ -79,7 +79,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
     expectRefused(lab, await lab.signIn(CAROL), 'not_in_required_group', [/groups\.required/])
   })
 
-  it('a subgroup of the same name makes no site admin, because names are full paths', async () => {
+  it("a Keycloak subgroup of an admin group's name grants nothing, as paths differ", async () => {
     const { admin } = bench().idp
     const lab = await labOfTheGuide({ groups: groups() })
     await addMapper()
@@ -93,7 +93,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
     expect(bob.me.userGroups).to.include('/mesh-users/mesh-admins')
   })
 
-  it('a login that requests the scope groups needs that client scope at Keycloak', async () => {
+  it('a login that requests the scope groups needs a client scope groups at Keycloak', async () => {
     const { scope: _none, ...rules } = groups()
     const lab = await labOfTheGuide({ groups: rules })
     expectRefused(lab, await lab.signIn(ALICE), 'scope_refused', [/invalid_scope/, /groups\.scope/])
@@ -101,7 +101,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
     expect((await lab.signIn(ALICE)).me).to.include({ status: 200, siteAdmin: true })
   })
 
-  it('the documented setting admits users by realm roles', async () => {
+  it('the documented Keycloak setting admits users by realm roles', async () => {
     const { admin } = bench().idp
     const rules = JSON.parse(`{${ROLES}}`).groups
     const lab = await labOfTheGuide({ groups: rules })

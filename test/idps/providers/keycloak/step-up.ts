@@ -22,7 +22,7 @@ const ERIN = createPerson('Erin', 'Eklund')
 
 /** Defines tests of Keycloak with levels of authentication: a password is silver, a second factor gold. */
 export function describeStepUp(bench: () => Bench<Keycloak>): void {
-  it('a login requires a second factor if required_acr demands its level', async () => {
+  it('a login requires a second factor if required_acr names a level that needs one', async () => {
     const { idp, lab: start } = bench()
     await makeFlow(idp.admin)
     const user = toUser(ERIN)

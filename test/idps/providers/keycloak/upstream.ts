@@ -15,7 +15,7 @@ const BROKER_CLIENT = { clientId: 'the-realm-in-front', secret: 'secret-of-the-r
  * them out there too.
  */
 export function describeUpstream(bench: () => Bench<Keycloak>): void {
-  it('a logout also ends the session at the upstream IdP', async () => {
+  it('logout through Keycloak also ends the session at the IdP behind Keycloak', async () => {
     const { idp, keep } = bench()
     keep(() => idp.admin.delete(`/${UPSTREAM}`))
     await joinRealms(idp)
