@@ -56,10 +56,12 @@ describe('The package of the sidecar alone', function () {
       '',
       'CHANGELOG.md',
       'LICENSE',
+      'THIRD-PARTY-LICENSES',
       'bin',
       'dist',
       'node_modules',
       'package.json',
+      'sbom.cdx.json',
       'sidecar',
     ])
     const unwanted =
