@@ -238,8 +238,8 @@ function endBy(signal: NodeJS.Signals): never {
 }
 
 setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_TIMEOUT_MS)
-const given = readCommandLine()
-const command = given.kind === 'init' ? await initialize(given) : given
+const commandLine = readCommandLine()
+const command = commandLine.kind === 'init' ? await initialize(commandLine) : commandLine
 const configuration = readConfiguration(command)
 const { settings } = configuration
 switch (command.kind) {

@@ -144,9 +144,9 @@ export function createMetrics(): Metrics {
     count: (name, by = 1) => {
       values[name] += by
     },
-    countCase: (name, which, by = 1) => {
+    countCase: (name, labelValues, by = 1) => {
       values[name] += by
-      const labels: Reading['labels'] = Object.fromEntries(Object.entries(which))
+      const labels: Reading['labels'] = Object.fromEntries(Object.entries(labelValues))
       const series = cases.get(name)
       const counted = series?.get(caseKey(labels))
       if (counted) counted.value += by

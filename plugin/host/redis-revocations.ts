@@ -20,12 +20,12 @@ export interface RedisRevocationsOptions {
  * each key, because a cluster spreads the keys over its nodes.
  */
 const REVOKE = `
-  local known = redis.call('GET', KEYS[1])
-  local left = redis.call('PTTL', KEYS[1])
-  local at = ARGV[1]
-  if known and tonumber(known) > tonumber(at) then at = known end
-  redis.call('SET', KEYS[1], at, 'PX', math.max(left, tonumber(ARGV[2])))
-  return at`
+  local stored = redis.call('GET', KEYS[1])
+  local remainingTtl = redis.call('PTTL', KEYS[1])
+  local revokedAt = ARGV[1]
+  if stored and tonumber(stored) > tonumber(revokedAt) then revokedAt = stored end
+  redis.call('SET', KEYS[1], revokedAt, 'PX', math.max(remainingTtl, tonumber(ARGV[2])))
+  return revokedAt`
 
 /**
  * Keeps revocations in Redis 6 or newer, for all processes of a server. If Redis loses a revocation, the session

@@ -57,10 +57,10 @@ export function createCallsignRules({
   }
 
   function besides(addressee: StationKey): readonly StationKey[] {
-    const others = stations.besides(addressee)
-    if (others.length === 0) return others
+    const candidates = stations.besides(addressee)
+    if (candidates.length === 0) return candidates
     // Reserved callsigns belong to services and to the sidecar itself, not to the user of the station.
-    return isReserved(addressee) ? [] : others.filter((key) => !silenced.has(key))
+    return isReserved(addressee) ? [] : candidates.filter((key) => !silenced.has(key))
   }
 
   function filterNames(): readonly string[] {

@@ -111,8 +111,8 @@ function readLine(
   const addressee = packet && addresseeOf(packet)
   if (!addressee) return 'packets_unparsable'
   const station = stations.get(addressee.to)
-  const others = stations.besides(addressee.to)
-  if (!station && others.length === 0) return 'messages_not_addressed'
+  const otherRings = stations.besides(addressee.to)
+  if (!station && otherRings.length === 0) return 'messages_not_addressed'
   const message = parseMessage(line, addressee)
   const isAnswer = message.kind === 'ack' || message.kind === 'rejection'
   if (message.kind === 'not_for_operator' || (isAnswer && !wantsReceivedAcks(station)))
@@ -126,8 +126,8 @@ function readLine(
   // The text is copied, because a view would keep the whole chunk in memory while the message waits.
   const bytes = Buffer.from(text, 'latin1')
   const received = { from: packet.source, sourceAsReceived: packet.sourceAsReceived, to, seqId, text: bytes }
-  if (others.length === 0) return received
-  const copies = others.map((ring) => ({ ...received, ring }))
+  if (otherRings.length === 0) return received
+  const copies = otherRings.map((ring) => ({ ...received, ring }))
   return station ? [received, ...copies] : copies
 }
 

@@ -51,10 +51,10 @@ const RELOADABLE: ReadonlySet<string> = new Set([
 ])
 
 /** Returns the paths of the settings that differ. Both configurations have the same members. */
-function differences(left: unknown, right: unknown, steps: readonly string[]): readonly string[] {
-  if (isTable(left) && isTable(right))
-    return Object.keys(left).flatMap((name) => differences(left[name], right[name], [...steps, name]))
-  return JSON.stringify(left) === JSON.stringify(right) ? [] : [jsonPath(steps)]
+function differences(current: unknown, reloaded: unknown, steps: readonly string[]): readonly string[] {
+  if (isTable(current) && isTable(reloaded))
+    return Object.keys(current).flatMap((name) => differences(current[name], reloaded[name], [...steps, name]))
+  return JSON.stringify(current) === JSON.stringify(reloaded) ? [] : [jsonPath(steps)]
 }
 
 function isTable(value: unknown): value is Readonly<Record<string, unknown>> {

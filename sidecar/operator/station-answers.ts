@@ -94,11 +94,11 @@ export class StationAnswers {
   /** Returns undefined if `after` is not a station. */
   async #list(query: URLSearchParams): Promise<StationListAnswer | undefined> {
     const written = query.get('after') ?? ''
-    const after = written === '' ? '' : parseStationKey(written)
-    if (after === undefined) return undefined
-    const found = await this.#parts.reports.list(after, PAGE_STATIONS + 1)
-    const stations = found.slice(0, PAGE_STATIONS)
-    return { stations, next: found.length > PAGE_STATIONS ? (stations.at(-1)?.station ?? null) : null }
+    const afterKey = written === '' ? '' : parseStationKey(written)
+    if (afterKey === undefined) return undefined
+    const summaries = await this.#parts.reports.list(afterKey, PAGE_STATIONS + 1)
+    const stations = summaries.slice(0, PAGE_STATIONS)
+    return { stations, next: summaries.length > PAGE_STATIONS ? (stations.at(-1)?.station ?? null) : null }
   }
 
   async #report(call: string): Promise<StationReport | undefined> {

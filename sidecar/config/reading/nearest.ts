@@ -6,7 +6,7 @@ export function nearest(name: string, candidates: readonly string[]): string | u
   const wanted = name.toLowerCase().slice(0, MAX_NAME)
   const ranked = candidates
     .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
-    .sort((left, right) => left.distance - right.distance)
+    .sort((a, b) => a.distance - b.distance)
   const best = ranked[0]
   return best && best.distance <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined
 }
@@ -16,15 +16,15 @@ export function nearest(name: string, candidates: readonly string[]): string | u
 const MAX_NAME = 100
 
 /** Returns the number of letters to insert, remove or replace (Levenshtein distance). */
-function editDistance(left: string, right: string): number {
-  let previous = Array.from({ length: right.length + 1 }, (_, index) => index)
-  for (let row = 1; row <= left.length; row++) {
+function editDistance(name: string, candidate: string): number {
+  let previous = Array.from({ length: candidate.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= name.length; row++) {
     const current = [row]
-    for (let column = 1; column <= right.length; column++) {
-      const replaced = (previous[column - 1] ?? 0) + (left[row - 1] === right[column - 1] ? 0 : 1)
+    for (let column = 1; column <= candidate.length; column++) {
+      const replaced = (previous[column - 1] ?? 0) + (name[row - 1] === candidate[column - 1] ? 0 : 1)
       current.push(Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1))
     }
     previous = current
   }
-  return previous[right.length] ?? 0
+  return previous[candidate.length] ?? 0
 }

@@ -136,8 +136,8 @@ function withVariable(problem: Problem, overrides: readonly Override[]): Problem
 }
 
 /** Returns whether the paths are equal, or one contains the other. */
-function overlap(left: string, right: string): boolean {
-  return left === '$' || within(left, right) || within(right, left)
+function overlap(path: string, otherPath: string): boolean {
+  return path === '$' || within(path, otherPath) || within(otherPath, path)
 }
 
 function within(inner: string, outer: string): boolean {

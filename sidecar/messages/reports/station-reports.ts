@@ -58,8 +58,8 @@ export interface StationReport {
  * gives the same answer. Only `lastSeenAt` may be up to an hour older than another instance knows.
  */
 export interface StationReports {
-  /** Returns at most `limit` stations with keys above `after`, sorted by key. */
-  list(after: StationKey, limit: number): Promise<readonly StationSummary[]>
+  /** Returns at most `limit` stations with keys above `afterKey`, sorted by key. */
+  list(afterKey: StationKey, limit: number): Promise<readonly StationSummary[]>
   /** Returns undefined if the station is not registered. */
   get(station: StationKey): Promise<StationReport | undefined>
 }

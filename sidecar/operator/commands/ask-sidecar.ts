@@ -59,18 +59,18 @@ function send(
   const headers = { 'Content-Type': 'application/json', Connection: 'close' }
   const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)
   return new Promise((resolve, reject) => {
-    const asked = request({ ...target, method: body ? 'POST' : 'GET', headers, signal }, (response) => {
+    const clientRequest = request({ ...target, method: body ? 'POST' : 'GET', headers, signal }, (response) => {
       const chunks: Buffer[] = []
       let bytes = 0
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length
-        if (bytes > MAX_ANSWER_BYTES) asked.destroy(new Error('its answer is too large'))
+        if (bytes > MAX_ANSWER_BYTES) clientRequest.destroy(new Error('its answer is too large'))
         else chunks.push(chunk)
       })
       response.on('error', reject)
       response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }))
     })
-    asked.on('error', reject)
-    asked.end(body && JSON.stringify(body))
+    clientRequest.on('error', reject)
+    clientRequest.end(body && JSON.stringify(body))
   })
 }

@@ -21,7 +21,11 @@ export async function restoreBackup(backup: string, settings: Settings): Promise
   if (isPostgresAddress(settings.database)) return { done: false, lines: [NO_FILE] }
   try {
     demandPackages()
-    const { stations, messages, kept: former } = await restoreDatabase(resolve(backup), settings.database, Date.now())
+    const {
+      stations,
+      messages,
+      keptPath: former,
+    } = await restoreDatabase(resolve(backup), settings.database, Date.now())
     const lines = [`${settings.database} is now the backup ${backup}: stations ${stations}, messages ${messages}.`]
     if (former) lines.push(`The former database is kept as ${former}.`)
     if (await restoreVapidKeys(backup, settings)) lines.push('The Web Push keys are restored too.')

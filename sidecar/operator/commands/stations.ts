@@ -25,18 +25,18 @@ type Admin = Settings['admin']
  * as it arrives. `now`: wall-clock time in milliseconds.
  */
 export async function listStations(admin: Admin, now: number, print: (line: string) => void): Promise<CommandOutcome> {
-  let after: StationKey | null = ''
-  while (after !== null) {
-    const path: string = after === '' ? '/stations' : `/stations?after=${encodeURIComponent(after)}`
+  let afterKey: StationKey | null = ''
+  while (afterKey !== null) {
+    const path: string = afterKey === '' ? '/stations' : `/stations?after=${encodeURIComponent(afterKey)}`
     const answer: SidecarAnswer<StationListAnswer> = await askSidecar<StationListAnswer>(admin, path)
     if (answer.kind !== 'answered') return failure(answer)
     const { stations, next } = answer.body
-    if (after === '' && stations.length === 0) print('No station is registered.')
+    if (afterKey === '' && stations.length === 0) print('No station is registered.')
     for (const { station, devices, lastSeenAt, pending } of stations)
       print(
         `${station.padEnd(9)}  ${counted(devices, 'device')}, last call ${duration(now - lastSeenAt)} ago, ${counted(pending, 'pending notification')}`,
       )
-    after = next
+    afterKey = next
   }
   return { kind: 'done', lines: [] }
 }

@@ -15,9 +15,9 @@ type Draft = Readonly<Record<string, unknown>>
  * Builds the configuration for these answers. It contains only what differs from the defaults, and names files inside
  * `folder` relative to it.
  */
-export function draftFor(answers: Answers, found: FoundFiles, folder: string): Draft {
+export function draftFor(answers: Answers, files: FoundFiles, folder: string): Draft {
   // Without a certificate, only a proxy on the same machine can reach the API.
-  const listen = found.hasCertificate ? { host: '::', ...CERTIFICATE } : { trustProxy: ['127.0.0.1'] }
+  const listen = files.hasCertificate ? { host: '::', ...CERTIFICATE } : { trustProxy: ['127.0.0.1'] }
   const database = databaseFor(folder)
   const draft: Record<string, unknown> = { listen, aprsis: {}, ...(database && { database }) }
   for (const question of QUESTIONS) {
@@ -29,8 +29,8 @@ export function draftFor(answers: Answers, found: FoundFiles, folder: string): D
 }
 
 /** Returns what is wrong with the answer to this question, in a sentence, or undefined. */
-export function mistakeIn(question: Question, answers: Answers, found: FoundFiles, folder: string): string | undefined {
-  const outcome = settingsFrom(JSON.stringify(draftFor(answers, found, folder)), folder)
+export function mistakeIn(question: Question, answers: Answers, files: FoundFiles, folder: string): string | undefined {
+  const outcome = settingsFrom(JSON.stringify(draftFor(answers, files, folder)), folder)
   if ('settings' in outcome) return undefined
   const problem = outcome.problems.find(({ path }) => path === question.path || path === question.rival)
   return problem && `${problem.path}: ${problem.reason}. ${problem.remedy}`

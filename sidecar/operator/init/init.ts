@@ -26,19 +26,19 @@ const FOLDER_MODE = 0o750
  * Writes `sidecar.json` into a folder, from flags and from the answers to the remaining questions. Computes the
  * passcode, copies no keys, and overwrites no file.
  *
- * @param given the values of the flags
+ * @param flagValues the values of the flags
  */
-export async function init(directory: string, given: Answers, conversation: Conversation): Promise<InitOutcome> {
+export async function init(directory: string, flagValues: Answers, conversation: Conversation): Promise<InitOutcome> {
   const folder = resolve(directory)
   const file = join(folder, 'sidecar.json')
   if (existsSync(file)) return existsAlready(file)
-  const found = await findFiles(folder)
-  const flags = { ...given, ...fileFlags(given) }
-  const answers = await answerAll(flags, found, folder, conversation)
+  const files = await findFiles(folder)
+  const flags = { ...flagValues, ...fileFlags(flagValues) }
+  const answers = await answerAll(flags, files, folder, conversation)
   if ('kind' in answers) return answers
   try {
     await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
-    await writeFile(file, `${JSON.stringify(draftFor(answers, found, folder), null, 2)}\n`, { flag: 'wx' })
+    await writeFile(file, `${JSON.stringify(draftFor(answers, files, folder), null, 2)}\n`, { flag: 'wx' })
     await chmod(file, FILE_MODE)
   } catch (error) {
     // Another process may have written the file meanwhile.
@@ -47,7 +47,7 @@ export async function init(directory: string, given: Answers, conversation: Conv
     const reason = `${file} cannot be written (${code}). Run the command as a user that may write there, for example with sudo.`
     return { kind: 'not_written', reason }
   }
-  if (!found.hasCertificate)
+  if (!files.hasCertificate)
     conversation.say(
       `${folder} has no ${CERTIFICATE.certFile} and ${CERTIFICATE.keyFile}, so the API will serve only a proxy on this machine.`,
     )
@@ -67,9 +67,9 @@ export function nextStep(file: string, isFine: boolean): string {
 }
 
 /** Files are named relative to the working directory, as in any command, or relative to the configuration's folder. */
-function fileFlags(given: Answers): Answers {
+function fileFlags(flagValues: Answers): Answers {
   const entries = QUESTIONS.filter(({ isFile }) => isFile).flatMap(({ flag }) => {
-    const name = given[flag]
+    const name = flagValues[flag]
     return name !== undefined && existsSync(name) ? [[flag, resolve(name)]] : []
   })
   return Object.fromEntries(entries)
@@ -77,19 +77,19 @@ function fileFlags(given: Answers): Answers {
 
 async function answerAll(
   flags: Answers,
-  found: FoundFiles,
+  files: FoundFiles,
   folder: string,
   conversation: Conversation,
 ): Promise<Answers | Exclude<InitOutcome, { kind: 'written' }>> {
-  const check = (question: Question, answers: Answers) => mistakeIn(question, answers, found, folder)
+  const check = (question: Question, answers: Answers) => mistakeIn(question, answers, files, folder)
   let answers: Answers = {}
   for (const question of QUESTIONS) {
-    const { flag, after } = question
-    if (after !== undefined && !answers[after]) {
+    const { flag, dependsOn } = question
+    if (dependsOn !== undefined && !answers[dependsOn]) {
       if (flags[flag] === undefined) continue
-      return { kind: 'wrong_flag', reason: `--${flag} is given without --${after}` }
+      return { kind: 'wrong_flag', reason: `--${flag} is given without --${dependsOn}` }
     }
-    const fallback = fallbackFor(question, found, answers, flags, conversation)
+    const fallback = fallbackFor(question, files, answers, flags, conversation)
     if (flags[flag] === undefined && conversation.isInteractive) {
       const answer = await askUntilUsable(question, fallback, answers, check, conversation)
       if (answer === undefined)
@@ -107,14 +107,14 @@ async function answerAll(
 /** Without a terminal, a signing key that was found is used only if the flags say the rest about it. */
 function fallbackFor(
   { flag, fallback }: Question,
-  found: FoundFiles,
+  files: FoundFiles,
   answers: Answers,
   flags: Answers,
   { isInteractive }: Conversation,
 ): string {
   const isComplete = flags['apns-team-id'] !== undefined && flags['apns-topic'] !== undefined
   if (flag === 'apns-key' && !isInteractive && !isComplete) return ''
-  return fallback(found, answers) ?? ''
+  return fallback(files, answers) ?? ''
 }
 
 /** Asks until the answer passes the check. Returns undefined if the operator ends the input. */
@@ -126,7 +126,7 @@ async function askUntilUsable(
   conversation: Conversation,
 ): Promise<string | undefined> {
   // Without a key id, team id or topic, a key for APNs is useless.
-  const hint = fallback === '' && question.after !== undefined ? '' : ` [${fallback || 'none'}]`
+  const hint = fallback === '' && question.dependsOn !== undefined ? '' : ` [${fallback || 'none'}]`
   for (;;) {
     const typed = await conversation.ask(`${text}${hint}: `).catch(() => undefined)
     if (typed === undefined) return undefined

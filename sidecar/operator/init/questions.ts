@@ -27,9 +27,9 @@ export interface Question {
   readonly text: string
   readonly isFile?: true
   /** The question is asked only if this one has an answer. */
-  readonly after?: InitFlag
+  readonly dependsOn?: InitFlag
   /** Returns the answer to use if the operator gives none. */
-  fallback(found: FoundFiles, answers: Answers): string | undefined
+  fallback(files: FoundFiles, answers: Answers): string | undefined
 }
 
 const none = (): undefined => undefined
@@ -67,15 +67,15 @@ export const QUESTIONS: readonly Question[] = [
     flag: 'apns-key-id',
     path: 'push.apns.keyId',
     text: 'iOS: key id',
-    after: 'apns-key',
-    fallback: (_found, answers) => keyIdIn(answers['apns-key'] ?? ''),
+    dependsOn: 'apns-key',
+    fallback: (_files, answers) => keyIdIn(answers['apns-key'] ?? ''),
   },
-  { flag: 'apns-team-id', path: 'push.apns.teamId', text: 'iOS: team id', after: 'apns-key', fallback: none },
+  { flag: 'apns-team-id', path: 'push.apns.teamId', text: 'iOS: team id', dependsOn: 'apns-key', fallback: none },
   {
     flag: 'apns-topic',
     path: 'push.apns.topic',
     text: "iOS: the app's bundle id, such as org.example.aprs",
-    after: 'apns-key',
+    dependsOn: 'apns-key',
     fallback: none,
   },
   {

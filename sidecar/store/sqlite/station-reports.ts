@@ -29,8 +29,8 @@ interface ReportsParts {
 export function openReports({ database, stations, rings, pushes }: ReportsParts): StationReports {
   const pendingOf = (station: StationKey, id: DeviceId) => (pushes.isPending(station, id) ? 1 : 0)
   return {
-    async list(after, limit) {
-      const rows = await database.readBehind((reading) => reading.all<{ key: StationKey }>(PAGE, after, limit))
+    async list(afterKey, limit) {
+      const rows = await database.readBehind((reading) => reading.all<{ key: StationKey }>(PAGE, afterKey, limit))
       return rows.flatMap(({ key }) => {
         const devices = stations.get(key)?.devices ?? []
         if (devices.length === 0) return []

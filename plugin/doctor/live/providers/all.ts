@@ -27,11 +27,11 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
  * Returns verdicts about the usual mistakes with a known provider, if the configuration makes any. Returns no verdict
  * if the provider is unknown.
  */
-export function judgeProvider(asked: AskedProvider): readonly Verdict[] {
+export function judgeProvider(configuration: AskedProvider): readonly Verdict[] {
   const question = 'provider'
-  const provider = KNOWN_PROVIDERS.find((candidate) => candidate.isAt(asked))
+  const provider = KNOWN_PROVIDERS.find((candidate) => candidate.isAt(configuration))
   if (!provider) return []
-  const mistakes = provider.mistakes(asked).filter((mistake) => mistake !== false)
+  const mistakes = provider.mistakes(configuration).filter((mistake) => mistake !== false)
   if (mistakes.length === 0) {
     return [{ question, verdict: 'ok', text: `${provider.name}, without any of its usual mistakes` }]
   }

@@ -26,12 +26,12 @@ export interface KnownProvider {
   /**
    * Whether an issuer belongs to this provider. If the provider's issuers may have any host name, its metadata decides.
    */
-  isAt(asked: Pick<AskedProvider, 'issuer' | 'metadata'>): boolean
+  isAt(configuration: Pick<AskedProvider, 'issuer' | 'metadata'>): boolean
   /**
    * Returns the mistakes that the configuration makes. Also called if discovery failed, because the issuer may be the
    * mistake.
    */
-  mistakes(asked: AskedProvider): readonly (Mistake | false)[]
+  mistakes(configuration: AskedProvider): readonly (Mistake | false)[]
 }
 
 export const warn = (text: string): Mistake => ({ verdict: 'warn', text })

@@ -31,11 +31,11 @@ interface ReportsParts {
  */
 export function openReports({ database, stations }: ReportsParts): StationReports {
   return {
-    async list(after, limit) {
-      const rows = await database.read<StationSummary>(LIST_STATIONS, [after, limit])
+    async list(afterKey, limit) {
+      const rows = await database.read<StationSummary>(LIST_STATIONS, [afterKey, limit])
       return rows.map((row) => {
-        const seen = (stations.get(row.station)?.devices ?? []).map((device) => device.lastSeenAt)
-        return { ...row, lastSeenAt: Math.max(row.lastSeenAt, ...seen) }
+        const heartbeats = (stations.get(row.station)?.devices ?? []).map((device) => device.lastSeenAt)
+        return { ...row, lastSeenAt: Math.max(row.lastSeenAt, ...heartbeats) }
       })
     },
     async get(station) {

@@ -107,14 +107,14 @@ class SqliteReceivedAcks implements AckTable {
     inputs: readonly (readonly ReceivedAck[])[],
     now: number,
   ): Promise<readonly (readonly ReceivedAck[])[]> {
-    const kept = await tx.look<ReceivedAck & { readonly receivedAt: number }>(OF_STATIONS, stationsOf(inputs.flat()))
+    const stored = await tx.look<ReceivedAck & { readonly receivedAt: number }>(OF_STATIONS, stationsOf(inputs.flat()))
     // The difference may have either sign, so that a clock that was wrong for a while has no lasting effect.
-    const recent = kept.filter(({ receivedAt }) => Math.abs(now - receivedAt) < this.#horizonMs)
-    const known = new Set(recent.map(ackIdentity))
+    const recent = stored.filter(({ receivedAt }) => Math.abs(now - receivedAt) < this.#horizonMs)
+    const identities = new Set(recent.map(ackIdentity))
     const isFresh = (ack: ReceivedAck) => {
       const identity = ackIdentity(ack)
-      if (known.has(identity) || !wantsReceivedAcks(this.#parts.stations.get(ack.to))) return false
-      known.add(identity)
+      if (identities.has(identity) || !wantsReceivedAcks(this.#parts.stations.get(ack.to))) return false
+      identities.add(identity)
       return true
     }
     return inputs.map((acks) => acks.filter(isFresh))

@@ -12,7 +12,7 @@ export interface Restored {
   readonly stations: number
   readonly messages: number
   /** The path at which the former database is kept; undefined if there was none. */
-  readonly kept: string | undefined
+  readonly keptPath: string | undefined
 }
 
 /** An error of a restore that changed nothing. `remedy` says what the operator should do. */
@@ -85,7 +85,7 @@ export async function restoreDatabase(source: string, database: string, now: num
     for (const suffix of COMPANIONS) await rm(path + suffix, { force: true })
     await rename(draft, path)
     await syncFolder(dirname(path))
-    return { ...contents, kept: former.exists ? keptPath : undefined }
+    return { ...contents, keptPath: former.exists ? keptPath : undefined }
   } catch (error) {
     await discard(draft).catch(() => undefined)
     if (!isKeeping) await discard(keptPath).catch(() => undefined)

@@ -280,9 +280,11 @@ class SqlitePushQueue implements MemoryPushQueue {
             const newest = entry.newest ?? inFile.get(through)
             return [entry, { unpushed: newest && { count: stamps.length, newest }, through }]
           }
-          const taken = stamps.flatMap((stamp) => inFile.get(stamp) ?? []).filter((message) => takes(options, message))
-          const newest = taken.at(-1)
-          return [entry, { unpushed: newest && { count: taken.length, newest }, through }]
+          const messages = stamps
+            .flatMap((stamp) => inFile.get(stamp) ?? [])
+            .filter((message) => takes(options, message))
+          const newest = messages.at(-1)
+          return [entry, { unpushed: newest && { count: messages.length, newest }, through }]
         }),
       )
     })

@@ -39,7 +39,7 @@ describe('A restore', () => {
   it('a restore leaves the backup and the replaced database unchanged', async () => {
     await storeAndBackup()
     const bytesBefore = await readFile(backup())
-    const { kept: keptPath, stations, messages } = await restore()
+    const { keptPath, stations, messages } = await restore()
     expect({ stations, messages }).to.deep.equal({ stations: 1, messages: 1 })
     expect(await messagesOf()).to.deep.equal(['kept'])
     expect((await readFile(backup())).equals(bytesBefore)).to.equal(true)
@@ -75,7 +75,7 @@ describe('A restore', () => {
     const cursor = await storeAndBackup()
     await writeFile(stores.path(), 'no database any more')
     await writeFile(`${stores.path()}-wal`, 'nor this a log')
-    const { kept: keptPath } = await restore()
+    const { keptPath } = await restore()
     expect(await readFile(keptPath ?? '', 'utf8')).to.equal('no database any more')
     expect(await readFile(`${keptPath}-wal`, 'utf8')).to.equal('nor this a log')
     expect(await afterwards(cursor)).to.deep.equal(['after'])
@@ -100,7 +100,7 @@ describe('A restore', () => {
     await mkdir(stores.path('crashed'))
     for (const suffix of ['', '-wal'])
       await copyFile(stores.path() + suffix, stores.path('crashed/store.sqlite') + suffix)
-    const { kept: keptPath } = await restoreDatabase(backup(), stores.path('crashed/store.sqlite'), stores.clock.now())
+    const { keptPath } = await restoreDatabase(backup(), stores.path('crashed/store.sqlite'), stores.clock.now())
     expect(await messagesOf(keptPath)).to.deep.equal(['in the log'])
   })
 
@@ -121,7 +121,7 @@ describe('A restore', () => {
   it('a restore to a symbolic link replaces its target, not the link', async () => {
     await storeAndBackup()
     await symlink(stores.path(), stores.path('link.sqlite'))
-    const { kept: keptPath } = await restoreDatabase(backup(), stores.path('link.sqlite'), stores.clock.now())
+    const { keptPath } = await restoreDatabase(backup(), stores.path('link.sqlite'), stores.clock.now())
     expect(keptPath).to.match(/store\.sqlite\.before-restore-/)
     expect(await messagesOf()).to.deep.equal(['kept'])
   })
