@@ -84,7 +84,10 @@ function isTextFormat(format: LogFormat): boolean {
   return format === 'text' || (format === 'auto' && process.stdout.isTTY)
 }
 
-/** Converts a line of JSON to text for people: `2026-01-31T23:59:59.000Z info  stopping: The sidecar stops. signal=SIGINT`. */
+/**
+ * Converts a line of JSON to text for people:
+ * `2026-01-31T23:59:59.000Z info  stopping: The sidecar stops. signal=SIGINT`.
+ */
 function lineAsText(line: string): string {
   const { time, level, component: _, event, msg, ...fields } = JSON.parse(line) as Readonly<Record<string, unknown>>
   const details = Object.entries(fields).map(([name, value]) => ` ${name}=${fieldAsText(value)}`)

@@ -14,7 +14,10 @@ import { loginCallsignCount } from './listeners/login-callsigns.ts'
 /** The settings and dependencies of the link. */
 export interface LinkParts {
   readonly settings: AprsisSettings
-  /** Returns the registered stations, and names with a `*` at the end that stand for several stations. Called at the start and after each {@link Link.refilter}. */
+  /**
+   * Returns the registered stations, and names with a `*` at the end that stand for several stations. Called at the
+   * start and after each {@link Link.refilter}.
+   */
   readonly stations: () => Iterable<StationKey>
   readonly clock: Clock
   readonly log: Log

@@ -28,8 +28,8 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   /** Whether the app gets the acks and rejections that the station receives. Default: false. */
   readonly wantAcks?: boolean
   /**
-   * Senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any ending.
-   * Default: none.
+   * Senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any
+   * ending. Default: none.
    */
   readonly blocked?: readonly string[]
   /** The station's own avatar; null clears it. Default: undefined, so the avatar at the server stays as it is. */

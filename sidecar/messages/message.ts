@@ -21,8 +21,8 @@ export function ringOf({ to, ring }: Pick<IncomingMessage, 'to' | 'ring'>): Stat
 }
 
 /**
- * Returns addressee and ring of a message in the ring of `station`. `addressee`: another SSID of the station's callsign,
- * or nothing.
+ * Returns addressee and ring of a message in the ring of `station`. `addressee`: another SSID of the station's
+ * callsign, or nothing.
  */
 export function destinationOf(
   station: StationKey,

@@ -96,8 +96,8 @@ export function parseDeviceKey(key: string): readonly [station: StationKey, id: 
 
 /**
  * Whether a message to the station is acknowledged: at least one device takes it, wants acks and has a live push token.
- * An ack for a message that no notification announces would mislead the sender. A message in the ring of another station
- * is not acknowledged for that station.
+ * An ack for a message that no notification announces would mislead the sender. A message in the ring of another
+ * station is not acknowledged for that station.
  */
 export function wantsAcks(
   station: Station | undefined,

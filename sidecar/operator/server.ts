@@ -29,8 +29,8 @@ export function warnNotLocal(loopback: boolean, log: Pick<Log, 'warn'>): void {
  * Serves the operator's port. `/` is a status page for people. Probes use `/healthz` (must the sidecar be restarted?),
  * `/readyz` (does it fully work?) and, for load balancers, `/readyz/api` (can it answer requests?). There are also
  * `/metrics`, `POST /backup` and `POST /unregister`. `/stations` and `/stations/CALL` say what the sidecar knows of
- * stations, `/view` and `/view/CALL` show the same as pages, and `POST /notify` sends a test notification. None of these
- * needs a password, so the port must be on loopback or a private network.
+ * stations, `/view` and `/view/CALL` show the same as pages, and `POST /notify` sends a test notification. None of
+ * these needs a password, so the port must be on loopback or a private network.
  */
 export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
   const { admin, log } = parts

@@ -5,8 +5,8 @@ import { ackRecord, messageRecord, senderAvatars } from '../answers/message-reco
 import type { NewMessages } from './ring-cache.ts'
 
 /**
- * Returns the answer to a device whose options give it other messages than the cached ones. It is built for this request
- * alone. `since`: the cursor of the request.
+ * Returns the answer to a device whose options give it other messages than the cached ones. It is built for this
+ * request alone. `since`: the cursor of the request.
  */
 export function ownAnswer(read: ReadMessages, since: number, stations: Pick<Stations, 'get'>): NewMessages {
   const { messages, acks, newestDropped, answerStamp } = read

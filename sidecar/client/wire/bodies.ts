@@ -38,7 +38,8 @@ export interface RegisterBody extends DeviceClaim {
   readonly ackMessages: boolean
   readonly wantHistory?: boolean | null
   /**
-   * Senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any ending.
+   * Senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any
+   * ending.
    */
   readonly blocked?: readonly string[] | null
   /** Whether this phone also gets the messages to the other SSIDs of its callsign. */
@@ -112,7 +113,10 @@ export interface RegisterAnswer extends Stamped {
   readonly avatars: Readonly<Record<string, string>>
   /** Messages newer than `since`, oldest first; present with `wantHistory`. */
   readonly messages?: readonly MessageRecord[]
-  /** Acks and rejections newer than `since`, oldest first; present if the phone registers with `wantAcks` and `wantHistory`. */
+  /**
+   * Acks and rejections newer than `since`, oldest first; present if the phone registers with `wantAcks` and
+   * `wantHistory`.
+   */
   readonly acks?: readonly AckRecord[]
   /** Present if messages newer than `since` are missing, because newer ones replaced them in the station's ring. */
   readonly truncated?: true

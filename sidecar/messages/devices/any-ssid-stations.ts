@@ -1,6 +1,8 @@
 import { baseCallsign } from '../../aprs/station.ts'
 
-/** A callsign without SSID, or with an SSID of one or two characters. Servers also pass longer callsigns for `g/CALL*`. */
+/**
+ * A callsign without SSID, or with an SSID of one or two characters. Servers also pass longer callsigns for `g/CALL*`.
+ */
 const WITH_ANY_SSID = /^([A-Z0-9]+)(?:-[A-Z0-9]{1,2})?$/
 
 const NONE: readonly string[] = []

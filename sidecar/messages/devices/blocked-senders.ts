@@ -7,8 +7,8 @@ export const MAX_BLOCKED = 50
 export const BLOCKED_ENTRY = '^(?:[A-Za-z0-9][A-Za-z0-9-]{0,8}\\*?|\\*)$'
 
 /**
- * Returns a list of blocked senders in the form in which it is stored: upper case, without an SSID of 0, sorted, without
- * repetitions.
+ * Returns a list of blocked senders in the form in which it is stored: upper case, without an SSID of 0, sorted,
+ * without repetitions.
  */
 export function blockedList(entries: readonly string[]): readonly string[] {
   return [...new Set(entries.map(canonicalKey))].sort()

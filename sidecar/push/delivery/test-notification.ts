@@ -4,7 +4,9 @@ import type { Device, Platform, Station, StationKey, Stations } from '../../mess
 import { buildNotification } from '../gateway/notification.ts'
 import type { WatchedGateway } from './watched-gateway.ts'
 
-/** The outcome of a test notification to one device. `token_dead`: the device has no live token, so nothing was sent. */
+/**
+ * The outcome of a test notification to one device. `token_dead`: the device has no live token, so nothing was sent.
+ */
 export interface TestOutcome {
   readonly platform: Platform
   readonly outcome: PushResultKind | 'token_dead'

@@ -58,8 +58,8 @@ export async function openReceivedAcks(queries: Queries, parts: AckTableParts): 
 }
 
 /**
- * Received acks in the file, with the stamp of each station's newest one in memory. Like the ring index, memory includes
- * the acks of the transaction in progress, and is restored if that is rolled back.
+ * Received acks in the file, with the stamp of each station's newest one in memory. Like the ring index, memory
+ * includes the acks of the transaction in progress, and is restored if that is rolled back.
  *
  * Public methods are arrow functions, because callers pass them on without this object.
  */

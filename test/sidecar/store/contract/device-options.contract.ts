@@ -109,7 +109,9 @@ export function deviceOptionsContract(stores: ContractStores): void {
   describe('that want messages to any SSID', () => {
     const ANY_SSID = { options: { ...NO_OPTIONS, anySsid: true } }
     const OTHER = 'N0CALL-9'
-    /** A message to the other SSID, as the receiver stores it: in its own ring, if it has one, and in that of N0CALL. */
+    /**
+     * A message to the other SSID, as the receiver stores it: in its own ring, if it has one, and in that of N0CALL.
+     */
     const toOther = (text: string, changes: Partial<ReceivedMessage> = {}) => [
       message(text, { to: OTHER, ...changes }),
       message(text, { to: OTHER, ring: KEY, ...changes }),
