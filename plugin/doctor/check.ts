@@ -71,7 +71,7 @@ export async function checkToTheEnd(
 
 interface FileCheck {
   readonly code: ExitCode
-  /** Domains whose IdP the live check must ask. */
+  /** Domains with an IdP that the live check must ask. */
   readonly toAsk: readonly DomainReading[]
   readonly say: (text: string) => void
 }

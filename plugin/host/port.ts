@@ -174,7 +174,7 @@ export interface SessionFilter {
   readonly subject: string | null
   readonly sid: string | null
   /**
-   * An account whose sessions match too, regardless of their issuer and subject. Given if group rules refuse the
+   * The sessions of this account match too, regardless of their issuer and subject. Given if group rules refuse the
    * account's user, because that user may have had another subject earlier. Undefined if the IdP ended the sessions.
    */
   readonly account?: UserId

@@ -32,8 +32,7 @@ export const MOST_SKEW_MS = 5_000
 
 /**
  * Returns the time for a revocation that starts now. With a shared store, it lies {@link MOST_SKEW_MS} ahead. Otherwise
- * a session that began on a machine whose clock is ahead would seem to begin after the revocation, and would stay
- * valid.
+ * a session that began on a machine with a fast clock would seem to begin after the revocation, and would stay valid.
  */
 export function endOfNow({ isShared = false }: RevocationStore, now: number): number {
   return isShared ? now + MOST_SKEW_MS : now

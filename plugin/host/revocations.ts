@@ -15,7 +15,7 @@ export interface MemoryRevocationsOptions {
 }
 
 /**
- * Keeps revocations in the process's memory. This suits a server with a single process whose sessions end when it
+ * Keeps revocations in the process's memory. This suits a server with a single process, if its sessions end when it
  * stops. If there are more than `most` keys, the store drops the oldest one and revokes every session that began before
  * it. So no revoked session becomes valid again.
  */

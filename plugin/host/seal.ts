@@ -7,7 +7,8 @@ const TAG_BYTES = 16
 const PACKED = 0x78
 
 /**
- * Encrypts text that leaves the server, for example in a browser's cookie, so that nobody can read or change it there.
+ * Encrypts text that leaves the server, for example in a browser's cookie, so that only the server can read or change
+ * it.
  */
 export interface Seal {
   /** @param place what the text belongs to, such as a session. The result can be opened only for the same place */

@@ -4,8 +4,8 @@ import { replaceFunction } from './replaced-functions.ts'
 import type { MeshDatabase } from './server.ts'
 
 /**
- * Matches the ids of records whose writes are ordered: users, user groups and the plugin's own records. Device records
- * are written too often.
+ * Matches the ids of records that must be written in order: users, user groups and the plugin's own records. Device
+ * records are written too often.
  */
 const IN_ORDER = /^(?:user|ugrp|meshcompanion[a-z]*)\//
 

@@ -143,7 +143,7 @@ export interface Oidc {
 }
 
 /**
- * Mounts single sign-on like `registerOidc`, but synchronously, for a server whose routes must be registered when the
+ * Mounts single sign-on like `registerOidc`, but synchronously, for a server that needs the routes registered when the
  * call returns.
  *
  * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` is true and a

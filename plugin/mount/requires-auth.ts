@@ -12,8 +12,8 @@ export type Middleware = (req: IncomingMessage, res: ServerResponse, next: (erro
  *
  * A browser that opens a page without being signed in is redirected to the IdP, and after the login back to that page.
  * Any other request gets 401, because a script cannot follow a redirect to another site, and a form would lose its
- * posted data. A user whose account was removed or locked counts as not signed in. If a store fails, the error goes to
- * the server's error handler, and no later handler runs.
+ * posted data. A user with a removed or locked account counts as not signed in. If a store fails, the error goes to the
+ * server's error handler, and no later handler runs.
  *
  * Register it after `session(…)`. It sets `Cache-Control: no-store` on every response, so that no cache shows the
  * response to another user. A later handler may set another value.

@@ -39,7 +39,7 @@ export class ClientConfigurations {
     this.#deps = deps
   }
 
-  /** Returns the shared configuration. It serves requests whose answers the library need not verify. */
+  /** Returns the shared configuration. It serves requests with answers that the library need not verify. */
   shared(metadata: oidc.ServerMetadata): oidc.Configuration {
     if (this.#shared?.metadata !== metadata) this.#shared = { metadata, config: this.create(metadata) }
     return this.#shared.config

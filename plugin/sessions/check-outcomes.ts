@@ -43,7 +43,7 @@ export class CheckOutcomes {
   readonly #domainKey: string
   readonly #options: CheckOutcomesOptions
   readonly #uncheckedSessions: UncheckedSessions
-  /** Ids of sessions whose last renewal got no answer. */
+  /** Ids of sessions that got no answer to their last renewal. */
   readonly #unanswered = new Set<string>()
   /** Ids of sessions that failed their last check with one of {@link SESSION_ERRORS}, the latest last. */
   readonly #refused = new Set<string>()

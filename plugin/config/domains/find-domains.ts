@@ -25,7 +25,7 @@ export interface FoundDomains {
 
 export interface FindOptions {
   /**
-   * Whether to read the file as MeshCentral does. Default false. If true, domains whose keys begin with `_` are
+   * Whether to read the file as MeshCentral does. Default false. If true, domains with keys that begin with `_` are
    * comments, and `domaindefaults` supplies members that a domain lacks. The default domain then always exists, and a
    * domain that only shares files has no login.
    */

@@ -12,7 +12,7 @@ import { settleRightNames } from './right-names.ts'
  * name that occurs in two spellings, because some hosts convert their configuration to lower case. Omits members with
  * the value undefined, because the plugin treats undefined as "not configured".
  *
- * @param hasComments whether to omit members whose names begin with `_`, because they are comments
+ * @param hasComments whether to omit members with names that begin with `_`, because they are comments
  */
 export function settleLetterCase(
   oidc: JsonObject,

@@ -10,7 +10,7 @@ const AT = ['client', 'redirect_uri']
 /** Checks the configured or default redirect address against the address of its domain. */
 export function checkRedirectAddress(oidc: JsonObject, domain: DomainAddress): readonly Finding[] {
   const configured = isJsonObject(oidc.client) ? oidc.client.redirect_uri : undefined
-  // By default, the redirect address is built from the host's own origin. It receives codes, so it must follow the same
+  // The default redirect address is built from the host's own origin. It receives codes, so it must follow the same
   // rules as a configured address.
   if (configured === undefined) return checkAddress(domain.origin + domain.basePath, AT, ENDPOINT_RULES)
   if (typeof configured !== 'string' || !URL.canParse(configured)) return []

@@ -41,7 +41,7 @@ export async function askForUserInfo(
   }
 }
 
-/** Status codes with which an endpoint refuses a token. Source: RFC 6750, section 3.1. */
+/** Status codes of an endpoint that refuses a token. Source: RFC 6750, section 3.1. */
 const REFUSALS: readonly number[] = [400, 401, 403]
 
 const CONSEQUENCE =

@@ -27,8 +27,8 @@ export interface SessionEndsOptions {
  *
  * A session is valid until it is `maxAgeMs` old or one of its keys is revoked, and only while its issuer is accepted.
  * To end a session, this class first revokes its keys. Then it deletes the session from the store, with its tokens and
- * its `sid` mark. The revocation also ends sessions that the deletion misses: a concurrent request may write a session
- * back into the store, and a concurrent login may be saved after the store was listed.
+ * its `sid` mark. The revocation also ends sessions that the deletion misses. A concurrent request may write a session
+ * back into the store. A concurrent login may be saved after the store was listed.
  */
 export class SessionEnds {
   readonly #options: SessionEndsOptions

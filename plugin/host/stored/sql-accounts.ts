@@ -29,7 +29,7 @@ const COLUMNS = `
   issuer TEXT,
   PRIMARY KEY (domain, id)`
 
-/** Error codes of SQLite and PostgreSQL for a row whose primary key already exists. */
+/** Error codes of SQLite and PostgreSQL for a primary key that already exists. */
 const KEY_EXISTS: ReadonlySet<unknown> = new Set(['SQLITE_CONSTRAINT', '23505'])
 
 /** Keeps a server's accounts in a table of SQLite, which several processes may share. */

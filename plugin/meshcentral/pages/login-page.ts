@@ -199,8 +199,8 @@ export function loginPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mes
 
 /**
  * Handles the domain's root page. If a signed-out user follows a link, such as to a device, the next login leads to the
- * link's target. A user whose session ended is redirected to the login page, which shows that. This applies even if the
- * domain redirects signed-out users elsewhere.
+ * link's target. If a user's session ended, the user is redirected to the login page, which says so. This applies even
+ * if the domain redirects signed-out users elsewhere.
  *
  * @param domains ids of the domains that sign in through the plugin
  * @param hasEnded whether a request came with a session that ended

@@ -31,7 +31,7 @@ const TYPE = 'meshcompanionlogin'
  * Least time between two writes of a user's renewal. Sessions are renewed every few minutes, but the limit is in days.
  */
 const NOTED_MS = 60 * 60_000
-/** Limit of users whose last write this process remembers. Beyond it, the user with the oldest write is dropped. */
+/** Limit of remembered writes, one for each user. Beyond it, the oldest is dropped. */
 const MOST_NOTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
@@ -48,8 +48,8 @@ const DAY_MS = 24 * 60 * 60_000
 export class MeshLoginTokens implements LoginTokens {
   readonly #options: LoginTokensOptions
   /**
-   * Users whose suspension is not in the database, because it is still being written or the write failed. A login at
-   * another server ends only the suspensions that are in the database.
+   * Users with a suspension that is not in the database, because it is still being written or the write failed. A login
+   * at another server ends only the suspensions that are in the database.
    */
   readonly #suspended = new Set<string>()
   /** When a user's last login or renewal was written, in elapsed milliseconds. */

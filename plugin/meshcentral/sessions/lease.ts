@@ -16,9 +16,9 @@ const SETTLE_MS = 250
 /**
  * Grants a lease to one of several servers at a time, with a record in their shared database. MeshCentral's databases
  * read and write whole records and have no compare-and-set. So a server that finds the lease free writes its name, and
- * waits until any competitor has written too. The server holds the lease if the record still contains its own name. A
- * server whose write took longer than `SETTLE_MS` never holds the lease. Source: M. Fischer's algorithm, in L. Lamport,
- * A Fast Mutual Exclusion Algorithm, 1987.
+ * waits until any competitor has written too. The server holds the lease if the record still contains its own name. If
+ * its write took longer than `SETTLE_MS`, the server does not hold the lease. Source: M. Fischer's algorithm, in L.
+ * Lamport, A Fast Mutual Exclusion Algorithm, 1987.
  */
 export function leaseInDatabase(db: MeshDatabase, clock: Clock): NonNullable<Sessions['lease']> {
   async function holderOf(id: string): Promise<unknown> {

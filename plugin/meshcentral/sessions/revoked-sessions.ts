@@ -55,7 +55,7 @@ export class RevokedSessions implements RevocationStore {
   readonly #onUnread: ((error: unknown) => void) | undefined
   /** The revocations by key, the oldest first. */
   readonly #rows = new Map<string, RevocationRow>()
-  /** Keys of the rows whose last write failed. */
+  /** Keys of rows to write again, because their last write failed. */
   readonly #unwritten = new Set<string>()
   readonly #timers: { retry?: Timer; nextRead?: Timer; nextWrite?: Timer | undefined } = {}
   readonly #stopCleaning: () => void

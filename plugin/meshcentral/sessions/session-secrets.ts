@@ -71,7 +71,7 @@ export class SessionSecrets {
   /**
    * Stores a session's tokens until `until`. The write runs in the background, so that no login waits for it.
    *
-   * @returns the key (`keyOfHandle`) of a session whose tokens were dropped to stay within the limit, or undefined
+   * @returns the key (`keyOfHandle`) of the session that lost its tokens to stay within the limit, or undefined
    */
   keep(signIn: SignIn, handle: string, until: number): string | undefined {
     const { idToken, tokens } = signIn

@@ -271,7 +271,7 @@ export class MeshSessions implements Sessions {
 
   /**
    * Attaches a session to another session at the IdP. If several tabs signed in at the same time, the IdP may have a
-   * session for each tab, of which the browser keeps the last. The end of any of these IdP sessions then ends this
+   * session for each tab. The browser keeps only the last one. The end of any of these IdP sessions then ends this
    * session.
    */
   #continueWith(request: MeshRequest, session: SeenSession, { sid, idToken, tokens }: SignIn): void {
@@ -287,8 +287,8 @@ export class MeshSessions implements Sessions {
   #keepTokens(signIn: SignIn, { handle, startedAt }: CookieSignIn): void {
     const { open, secrets, onFailure } = this.#options
     const dropped = secrets.keep(signIn, handle, startedAt + this.#maxAgeMs)
-    // End the session whose tokens were dropped. Without tokens, the plugin cannot ask the IdP about it, so it could
-    // outlive the session at the IdP.
+    // End the session that lost its tokens. Without tokens, the plugin cannot ask the IdP about it, so it could outlive
+    // the session at the IdP.
     if (dropped) this.#endByKeys([dropped], this.#now() + this.#maxAgeMs, open.find([dropped])).catch(onFailure)
   }
 

@@ -78,7 +78,7 @@ export class WebRelays {
     return candidates.length === 0 ? undefined : commonOwner(candidates)
   }
 
-  /** Returns the sessions whose owner matches. */
+  /** Returns the sessions with an owner that matches. */
   sessionsWhere(matches: (owner: SessionOwner) => boolean): readonly RelayedSession[] {
     return [...this.#users].flatMap(([user, { sessions }]) =>
       [...sessions].flatMap(([x, owner]) => (matches(owner) ? [{ user, x, owner }] : [])),

@@ -46,13 +46,13 @@ export interface ExchangeDeps {
    */
   newConfiguration(metadata: oidc.ServerMetadata, token?: string): oidc.Configuration
   /**
-   * Returns the openid-client configuration for requests whose answers the library need not verify. It is reused,
+   * Returns the openid-client configuration for requests with answers that the library need not verify. It is reused,
    * because each new configuration copies the metadata.
    */
   sharedConfiguration(metadata: oidc.ServerMetadata): oidc.Configuration
 }
 
-/** What the exchange of one authorization response needs. */
+/** The inputs for the exchange of one authorization response. */
 export interface Exchange {
   readonly transaction: Transaction
   readonly metadata: oidc.ServerMetadata

@@ -150,7 +150,7 @@ function otherBody({ body }: JsonObject, kind: Verified): Finding {
   }
 }
 
-/** Claims whose values may be logged. The values of other claims, such as a nonce or a hash, are secrets. */
+/** Claims that may be logged with their values. The values of other claims, such as a nonce or a hash, are secrets. */
 const LOGGED = ['iss', 'aud', 'azp']
 const TIMES = ['exp', 'nbf', 'iat']
 const CLAIM_REMEDIES: Readonly<Record<string, string>> = {

@@ -12,7 +12,7 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 export interface Logout {
   readonly issuer: string
   /**
-   * The user whose sessions end. If there is also a `sid`, only that session ends. Null if the token has no subject.
+   * The user to sign out. If there is also a `sid`, only that session ends. Null if the token has no subject.
    */
   readonly subject: string | null
   readonly sid: string | null

@@ -48,7 +48,7 @@ async function verifyWithSecret(token: string, secret: string, algorithm: string
   return new TextDecoder().decode(payload)
 }
 
-/** The endpoints whose answers may be encrypted. Their addresses are spelled as the library requests them. */
+/** The endpoints that may encrypt their answers. Their addresses are spelled as the library requests them. */
 export interface AnsweringEndpoints {
   readonly token: string | undefined
   readonly userinfo: string | undefined

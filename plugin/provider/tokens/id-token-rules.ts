@@ -3,7 +3,7 @@ import type { Claims } from '../../login/profile.ts'
 const MAX_AGE_S = 10 * 60
 const MAX_AHEAD_S = 60
 
-/** Objections to a token whose issue time (`iat`) does not fit this server's clock. */
+/** Objections to a token with an issue time (`iat`) that does not fit this server's clock. */
 export const ISSUED_LONG_AGO = 'iat is more than 10 minutes ago'
 export const ISSUED_AHEAD = 'iat is more than a minute ahead'
 
