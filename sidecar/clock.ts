@@ -4,14 +4,17 @@
  */
 export interface Clock {
   /**
-   * Wall-clock time in whole milliseconds since 1970, for people, files and other machines; never for durations. It may
-   * step backwards, or forwards by decades, because a machine without a battery clock starts in 1970 or at its last
-   * shutdown.
+   * Wall-clock time in whole milliseconds since 1970, for people, files and other machines. Do not use it for
+   * durations, because it may step backwards, or forwards by decades. A machine without a battery clock starts in 1970,
+   * or at the time of its last shutdown.
    */
   now(): number
-  /** Milliseconds since an arbitrary moment before the start, for durations and time limits. It never steps. */
+  /**
+   * Milliseconds since an arbitrary moment before the start, for durations and time limits. It never steps backwards or
+   * forwards.
+   */
   elapsed(): number
-  /** Calls `task` once, after `delayMs` of elapsed time. The timer alone does not keep the process alive. */
+  /** Calls `task` once, after `delayMs` milliseconds. The timer does not keep the process alive. */
   after(delayMs: number, task: () => void): Timer
 }
 

@@ -44,10 +44,10 @@ Answers for --init; without them, it asks:
 /** Exit code for a wrong command line: `EX_USAGE` of sysexits.h. */
 export const EXIT_USAGE = 64
 
-/** What the command line asks for. */
+/** The command that the user requested on the command line. */
 export type Command = InitCommand | ConfiguredCommand
 
-/** Writes a configuration. `answers`: the values of the flags. */
+/** The command to write a new configuration into `folder`. `answers`: the values of the flags that answer questions. */
 export interface InitCommand {
   readonly kind: 'init'
   readonly folder: string
@@ -100,12 +100,12 @@ const COMMAND_OPTIONS = [
   'notify',
 ] as const satisfies readonly (keyof typeof OPTIONS)[]
 
-/** A mistake in the command line. The message is a statement without its final period, or ends with a question. */
+/** A mistake in the command line. The message is a sentence without its final period, or ends with a question. */
 class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Parses the command line. Ends the process if the command line is wrong, or asks only for the help or the version. */
+/** Parses the command line. Ends the process if the command line is wrong, or only requests the help or the version. */
 export function readCommandLine(): Command {
   try {
     const values = readOptions()

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 import './required-node.ts'
 
-// The import is dynamic, because an older Node.js fails on the program's static imports before the check can run.
+// With a static import, an old Node.js would fail on the program's syntax before the version check could run.
 await import('./main.ts')

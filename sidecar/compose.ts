@@ -34,18 +34,18 @@ export interface Sidecar {
   /** URL of the operator's port. */
   readonly adminUrl: string
   /**
-   * Applies what can change without a restart: the callsign lists in `reading`, and a renewed certificate. Never
+   * Applies the changes that need no restart: the callsign lists in `reading`, and a renewed certificate. Never
    * rejects.
    */
   reload(reading: Reading): Promise<void>
   /**
-   * Stops within 5 s. Idempotent; never rejects. Notifications that are not sent by then are sent after the next start.
-   * Resolves to false if the store could not be closed, for example because the disk hangs.
+   * Stops within 5 s. Idempotent; never rejects. Pending notifications are sent after the next start. Resolves to false
+   * if the store could not be closed, for example because the disk hangs.
    */
   close(): Promise<boolean>
 }
 
-/** The functions that open connections to other machines. Tests replace them. */
+/** The functions that open connections to other machines. Tests replace them with their own. */
 export interface Outside {
   /** Connects to APRS-IS. Default: over TCP. */
   readonly connect?: Connect
@@ -67,7 +67,7 @@ interface Core {
  * unreachable then. If the database, a push gateway's files, a port or the certificate cannot be used, it closes
  * everything that it has opened, and rejects.
  *
- * @param stopping aborting it ends the start early with a rejection, even if the database does not answer
+ * @param stopping a signal that, when aborted, makes the start reject soon, even if the database does not answer
  */
 export async function startSidecar(
   settings: Settings,
@@ -157,7 +157,8 @@ async function startApi(core: Core, callsigns: CallsignRules, publicKey: string 
 }
 
 /**
- * Opens the connections to APRS-IS. Received lines go to the receiver, and its acks are sent on the same connections.
+ * Opens the connections to APRS-IS. The receiver gets the lines that arrive, and sends its acks on the same
+ * connections.
  */
 function startLink(core: Core, outside: Outside, callsigns: CallsignRules, file: FileWatch, history: Storing): Link {
   const { settings, clock, log, metrics, shutdown, store } = core
@@ -180,8 +181,8 @@ function startLink(core: Core, outside: Outside, callsigns: CallsignRules, file:
     history,
     receivedAcks: store.receivedAcks,
     isBlocked,
-    // If the database file was deleted or replaced, messages are lost when the process ends. The sidecar then sends no
-    // acks, so that senders retransmit.
+    // If the database file was deleted or replaced, the process still writes to the old file, and its messages are lost
+    // when the process ends. So no acks are sent, and the senders retransmit.
     acks: createAckSender({
       send: (line) => file.kept() && link.send(line),
       canSend: () => file.kept() && link.verified(),
@@ -224,7 +225,7 @@ async function openStore(
   const instance = settings.instance ?? hostname()
   const storeSettings = { history, stations, ack, push, rateLimit, instance }
   if (!isPostgresAddress(database)) return openSqliteStore(database, storeSettings, clock, log)
-  // The module is imported only if it is needed, because its client library may not be installed.
+  // The module is imported only for PostgreSQL, because its client library may not be installed otherwise.
   const { openPostgresStore } = await import('./store/postgres/open-postgres.ts')
   const { databaseTls } = settings
   return openPostgresStore({ ...storeSettings, database, databaseTls }, clock, log, metrics, stopping)

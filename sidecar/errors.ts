@@ -1,6 +1,6 @@
 /**
- * The errors of the API by the code that clients receive. Codes are never renamed or reused. `message` tells the app's
- * developer what is wrong and what to do.
+ * The errors of the API. The keys are the codes that clients receive. Codes are never renamed or reused. `message`
+ * tells the app's developer what is wrong and what to do.
  */
 export const API_ERRORS = {
   invalid_request: {
@@ -75,7 +75,8 @@ export class ApiError extends Error {
 }
 
 /**
- * The faults of the store by code: what happened, and what the operator should do. Codes are never renamed or reused.
+ * The faults of the store by code. `what` says what happened; `remedy` tells the operator what to do. Codes are never
+ * renamed or reused.
  */
 export const STORE_FAULTS = {
   database_locked: {

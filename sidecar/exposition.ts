@@ -7,8 +7,8 @@ export interface Reading {
 }
 
 /**
- * A counter or gauge. Its values are read for each scrape. `name` includes the prefix and suffix; `labels` are the
- * names of its labels.
+ * A counter or gauge. Prometheus scrapes call `read` for its values. `name` includes prefix and suffix; `labels` are
+ * the names of its labels.
  */
 export interface Family {
   readonly kind: 'counter' | 'gauge'
@@ -23,7 +23,7 @@ export interface Distribution {
   readonly name: string
   readonly help: string
   readonly label: string
-  /** Every value that the label can have. All series exist from the start. */
+  /** Every value that the label can have. The series of each value exists from the start. */
   readonly cases: readonly string[]
   /** Upper bounds of the buckets, in the unit of the observations. */
   readonly buckets: readonly number[]
@@ -45,7 +45,7 @@ export interface Exposition {
 
 /**
  * Creates an exposition with its own registry, so that two sidecars in one process share nothing. Import this file only
- * on demand, because loading `prom-client` takes 20 ms.
+ * when it is needed, because loading `prom-client` takes 20 ms.
  */
 export function createExposition({ name, help, label, cases, buckets }: Distribution): Exposition {
   const registry = new Registry()

@@ -1,7 +1,8 @@
 import pino from 'pino'
 
 /**
- * The fields of a log line. Names are camelCase; a time's name ends with its unit (`…Ms`). A field never has a secret.
+ * The fields of a log line. Names are camelCase; a time's name ends with its unit (`…Ms`). A field never contains a
+ * secret.
  */
 export type LogFields = Readonly<Record<string, unknown>>
 
@@ -10,7 +11,10 @@ export type LogFields = Readonly<Record<string, unknown>>
  * kebab-case name for searches and alerts; `msg` is a sentence for people.
  */
 export interface Log {
-  /** Whether debug lines are written. Hot paths ask first, so that other levels do not pay for the fields. */
+  /**
+   * Whether debug lines are written. Code that runs often checks this first, so that it does not build fields that are
+   * not logged.
+   */
   readonly isDebug: boolean
   debug(event: string, msg: string, fields?: LogFields): void
   info(event: string, msg: string, fields?: LogFields): void
@@ -26,7 +30,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 export const LOG_FORMATS = ['json', 'text', 'auto'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
-/** The level and the format of a log. */
+/** The settings `log.level` and `log.format`. */
 export interface LogSettings {
   readonly level: LogLevel
   readonly format: LogFormat
@@ -41,7 +45,8 @@ export interface ConfigurableLog extends Log {
 export const SILENT_LOG: Log = { isDebug: false, debug() {}, info() {}, warn() {}, error() {} }
 
 /**
- * Creates a log that writes to `destination`. Default: stdout, written synchronously, so that a crash loses no line.
+ * Creates a log that writes to `destination`. Default: stdout. Lines are written synchronously there, so that a crash
+ * loses none.
  */
 export function createLog(
   level: LogLevel,
@@ -94,14 +99,14 @@ function lineAsText(line: string): string {
   return `${time} ${String(level).padEnd(5)} ${event}: ${msg}${details.join('')}\n`
 }
 
-/** Quotes texts with blanks, so that each field ends where it seems to. */
+/** Quotes a text that contains blanks, `=` or quotes, so that a reader sees where each field ends. */
 function fieldAsText(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)
 }
 
 /**
- * Converts fields for output: errors become data, and text is cleaned by {@link printableText}. Radio stations and API
- * clients choose some of these values.
+ * Converts fields for output: errors become data, and text is cleaned by {@link printableText}. Some values come from
+ * radio stations and API clients, so they may be hostile.
  */
 export function printable(fields: LogFields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, printableValue(value)]))
@@ -128,7 +133,7 @@ function describeError(error: Error): Record<string, unknown> {
   return { name: error.name, message: printableText(error.message), ...code, ...cause }
 }
 
-/** Returns the last 6 characters of a push token, for logs. They are enough to tell two tokens apart. */
+/** Returns the last 6 characters of a push token, for logs. They suffice to distinguish tokens. */
 export function shortToken(token: string): string {
   return `…${token.slice(-6)}`
 }

@@ -15,15 +15,15 @@ const EXIT_CONFIG = 78
 const EXIT_UNAVAILABLE = 69
 
 /**
- * Milliseconds that a stop may take, in case a part exceeds its own limit. Service managers kill a process soon after 5
- * s.
+ * Limit of the time for a stop, in milliseconds, in case a part exceeds its own limit. Service managers kill a process
+ * soon after 5 s.
  */
 const CLOSE_WITHIN_MS = 4800
 
 /**
- * Milliseconds to try each address of a host except its last one. The default of Node.js, 250 ms, is less than a round
- * trip by satellite. Over such a line, only the last address would ever be reached. If that one does not work, such as
- * an IPv6 address on a line without IPv6, the host would be unreachable.
+ * How long to try each address of a host except the last one, in milliseconds. The default of Node.js, 250 ms, is less
+ * than a round trip by satellite. With it, a satellite user could reach a host only at its last address, which may be
+ * an IPv6 address without a route.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 
@@ -33,13 +33,13 @@ interface Configuration {
 }
 
 /**
- * Reads the configuration. If it is wrong, prints every mistake to stdout and ends the process. Commands print mistakes
- * as text. A start prints them as log lines, because operators look in the log of a service that did not start.
+ * Reads the configuration. If it is wrong, prints every mistake to stdout and ends the process. For a command, it
+ * prints them as text. For a start, it logs them, because operators read the log of a service that did not start.
  */
 function readConfiguration({ config, kind }: Pick<ConfiguredCommand, 'config' | 'kind'>): Configuration {
   const isCommand = kind !== 'start'
   const outcome = loadSettings(config, process.env)
-  // The running sidecar has logged its warnings, and programs may read the answers of these commands.
+  // These commands print no warnings: the running sidecar has logged them, and programs may parse the output.
   const isQuiet = kind === 'stations' || kind === 'station' || kind === 'notify'
   const warnings = isQuiet ? [] : outcome.warnings
   if (isCommand) for (const warning of warnings) process.stdout.write(`Warning: ${describeProblem(warning)}\n`)
@@ -179,7 +179,7 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
     stopping.abort()
     const closed = starting?.then((sidecar) => sidecar.close()) ?? Promise.resolve(true)
     closed
-      // A failed start has closed everything that it opened, unless it rejects with this error.
+      // A failed start has closed everything, including the store, unless it rejects with this error.
       .catch((error) => !(error instanceof StoreLeftOpenError))
       .then(async (isStoreClosed) => {
         if (isStoreClosed) await threadsIdle()
@@ -203,7 +203,7 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
   try {
     warnAbout(warnings, log)
     demandPackages()
-    // Imported only after the configuration was checked, because it loads the database library and other large
+    // The import waits until the configuration is checked, because it loads the database library and other large
     // packages.
     const { startSidecar } = await import('./compose.ts')
     if (stopping.signal.aborted) return
@@ -216,24 +216,29 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
   }
 }
 
-/** Resources of the work in Node's thread pool for which `process.exit` waits: file operations and name lookups. */
+/**
+ * Names of the resources that use Node's thread pool: file operations and name lookups. `process.exit` waits for them.
+ */
 const THREAD_WORK: ReadonlySet<string> = new Set(['FSReqCallback', 'FSReqPromise', 'GetAddrInfoReqWrap'])
 const LOOK_AGAIN_MS = 20
 
-/** Resolves once Node's thread pool is idle. The time limit of the stop bounds this wait. */
+/**
+ * Resolves once Node's thread pool is idle. The time limit of the stop, {@link CLOSE_WITHIN_MS}, also limits this wait.
+ */
 async function threadsIdle(): Promise<void> {
   while (process.getActiveResourcesInfo().some((name) => THREAD_WORK.has(name)))
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
 }
 
 /**
- * Ends the process although one of its threads hangs in a disk operation. `process.exit` would wait for that thread.
- * The default action of the signal that requested the stop does not, and service managers treat it as a clean exit.
+ * Ends the process although one of its threads hangs in a disk operation. `process.exit` would wait for that thread. So
+ * the process sends itself the signal that requested the stop, whose default action does not wait. Service managers
+ * treat this as a clean exit.
  */
 function endBy(signal: NodeJS.Signals): never {
   process.removeAllListeners(signal)
   process.kill(process.pid, signal)
-  // The kernel does not apply a signal's default action if the first process of a container sends it to itself.
+  // Reached only by the first process of a container: the kernel ignores a signal that such a process sends to itself.
   process.exit(0)
 }
 

@@ -9,7 +9,7 @@ const PLATFORMS = ['android', 'ios', 'webpush'] as const
 type Platform = (typeof PLATFORMS)[number]
 
 /**
- * The counters by name, and what each counts. In `/metrics`, the name has the prefix `mesh_companion_` and the suffix
+ * The counters by name, with their help texts. In `/metrics`, a name has the prefix `mesh_companion_` and the suffix
  * `_total`.
  */
 export const COUNTERS = {
@@ -56,8 +56,8 @@ export const COUNTERS = {
 export type CounterName = keyof typeof COUNTERS
 
 /**
- * The counters with labels, and every value that each label can have. All series exist from the start. If a series
- * first appeared with the value 5, Prometheus would not see that growth.
+ * The counters with labels, and every value that each label can have. All series exist from the start with the value 0.
+ * If a series first appeared with the value 5, Prometheus would not see its increase from 0.
  */
 export const LABELS = {
   messages_lost: { reason: [...Object.keys(STORE_FAULTS), 'other'] },
@@ -86,10 +86,13 @@ const PUSH_LATENCY: Distribution = {
   cases: PLATFORMS,
   buckets: [0.25, 0.5, 1, 2, 2.5, 3, 4, 6, 10, 30, 60, 300, 900, 3600],
 }
-/** Limit of the observations that wait until `prom-client` is loaded. At the limit, the sidecar loads it. */
+/**
+ * Limit of the observations that wait in memory until `prom-client` is loaded. When it is reached, the sidecar loads
+ * the package.
+ */
 const MAX_WAITING = 1000
 
-/** Counts what happens, and exposes the counters in the Prometheus text format. */
+/** Counts events, and exposes the counters in the Prometheus text format. */
 export interface Metrics {
   count(name: PlainCounter, by?: number): void
   /** Like {@link Metrics.count}, for a counter with labels. */
@@ -97,19 +100,23 @@ export interface Metrics {
   /** Returns the value of a counter, summed over its labels. */
   value(name: CounterName): number
   /**
-   * Records the seconds from the arrival of a notification's oldest message until a gateway accepted the notification.
+   * Records the delay of an accepted notification, in seconds: from the arrival of its oldest message until the gateway
+   * accepted it.
    */
   observePushLatency(platform: Platform, seconds: number): void
   /** Adds a gauge, such as the number of stations. Its value is read for each scrape. `read` must settle soon. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
-  /** Adds a gauge with labels, named in `labels`. The values of the labels need not be known in advance. */
+  /**
+   * Adds a gauge with labels, named in `labels`. Unlike for counters, the values of the labels need not be known in
+   * advance.
+   */
   gauges(name: string, help: string, labels: readonly string[], read: () => readonly Reading[]): void
   expose(): Promise<Exposed>
 }
 
 /** Creates the metrics of one sidecar. Two sidecars in one process share no metrics. */
 export function createMetrics(): Metrics {
-  // The counts are plain objects that are copied for each scrape, because the pipeline counts several times per packet.
+  // The counts are plain numbers, which a scrape copies, because the pipeline counts several times per packet.
   const values = Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 0])) as Record<CounterName, number>
   const cases = new Map<string, Map<string, { readonly labels: Reading['labels']; value: number }>>()
   const families: Family[] = []
@@ -129,8 +136,8 @@ export function createMetrics(): Metrics {
   let loading: Promise<Exposition> | undefined
 
   /**
-   * Loads the exposition, and gives it the metrics and observations that waited for it. It is loaded on demand, because
-   * loading takes a tenth of the start.
+   * Loads the exposition at its first use, and passes it the metrics and observations recorded before. Loading it at
+   * the start would make the start a tenth longer.
    */
   async function exposition(): Promise<Exposition> {
     loading ??= import('./exposition.ts').then((loaded) => loaded.createExposition(PUSH_LATENCY))

@@ -1,13 +1,13 @@
 /**
  * Ends the process on import if its Node.js is too old. Commands load this file before any other module, because other
- * modules fail on an old Node.js. So this file imports nothing, and has only syntax that Node.js 14 understands.
+ * modules fail on an old Node.js. So this file imports nothing, and uses only syntax that Node.js 14 understands.
  */
 
 /** The oldest version of Node.js that runs this package, as in `engines` of package.json. */
 const REQUIRED = { major: 20, minor: 19 }
 /**
- * `EX_CONFIG` of sysexits.h, as for a wrong configuration. With this code, the service manager does not restart the
- * process.
+ * `EX_CONFIG` of sysexits.h, as for a wrong configuration. The systemd unit does not restart a process that ends with
+ * this code.
  */
 const EXIT_CONFIG = 78
 

@@ -9,13 +9,13 @@ import { demandPackages } from './operator/commands/packages.ts'
  * If the database, a push gateway's files, a port or the certificate cannot be used, it closes everything that it has
  * opened, and rejects.
  *
- * This file can be imported without the packages that only the sidecar needs.
+ * Importing this file does not require the packages that only the sidecar needs.
  *
- * @throws PackagesMissingError if the package was installed without the packages that the sidecar needs
+ * @throws PackagesMissingError if packages that the sidecar needs are not installed
  */
 export async function startSidecar(settings: Settings, log: Log, clock?: Clock): Promise<Sidecar> {
   demandPackages()
-  // Imported only after the check, because it loads the database library and other packages.
+  // The import waits for the check, because it loads the packages that the check looks for.
   const compose = await import('./compose.ts')
   return compose.startSidecar(settings, log, clock)
 }

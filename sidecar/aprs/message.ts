@@ -13,19 +13,19 @@ export type Message =
       /** The sequence id after the last `{`, without trailing blanks; empty if the message has none. */
       readonly seqId: string
     }
-  /** An ack or a rejection of the earlier message with the sequence id `seqId`. */
+  /** An ack of the message that `to` sent with the sequence id `seqId`. A rejection refuses that message. */
   | { readonly kind: 'ack'; readonly to: string; readonly seqId: string }
   | { readonly kind: 'rejection'; readonly to: string; readonly seqId: string }
-  /** A message that is addressed to the station's software, or is empty. */
+  /** A message for the station's software, or an empty message. A person need not see it. */
   | { readonly kind: 'not_for_operator'; readonly to: string; readonly why: NotForOperator }
 
 type NotForOperator = 'telemetry_definition' | 'query' | 'empty'
 
-/** The addressee of a message packet. */
+/** The addressee of a message packet, and where its text begins. */
 export interface Addressee {
   /** The addressee in upper case, without trailing blanks; not empty. */
   readonly to: string
-  /** Index in the line where the text begins. */
+  /** Index in the line of the first character of the text. */
   readonly textAt: number
 }
 
@@ -50,13 +50,13 @@ const TELEMETRY_DEFINITION = /^(?:PARM|UNIT|EQNS|BITS)\./
 const QUERY = /^\?(?:APRSH(?: .*|(?=[A-Z]*\d)[A-Z\d-]{1,9} *)?|APRS[DMOPST] *|PING\? *)$/
 
 /**
- * Returns the addressee of a packet, or undefined if it is not a message. Never throws, even on malformed input. Called
- * before the text is parsed, because most messages are for stations that are not registered.
+ * Returns the addressee of a packet, or undefined if it is not a message. Never throws, even on malformed input. The
+ * receiver looks up the addressee before it parses the text, because most messages are for unregistered stations.
  */
 export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): Addressee | undefined {
   if (line.charCodeAt(bodyAt) !== COLON) return undefined
   const start = bodyAt + 1
-  // Index after the last character that is not blank.
+  // The index after the last non-blank character of the addressee.
   let end = start
   // The second colon follows after 9 characters, or earlier if the sender did not pad the addressee.
   for (let index = start; index <= start + MAX_ADDRESSEE_LENGTH; index++) {
@@ -65,8 +65,8 @@ export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): 
       const to = canonicalKey(line.slice(start, end))
       return to === '' ? undefined : { to, textAt: index + 1 }
     }
-    // Only ASCII is allowed: `ß` in upper case is `SS`, so the message would reach another station. Past the end,
-    // `code` is NaN, which fails this test.
+    // Only printable ASCII is allowed: the upper case of `ß` is `SS`, so such a message would reach another station.
+    // Past the end of the line, `code` is NaN, which fails this test.
     if (!(code >= BLANK && code <= TILDE)) return undefined
     if (code !== BLANK) end = index + 1
   }
@@ -89,8 +89,8 @@ export function parseMessage(line: string, { to, textAt }: Addressee): Message {
 }
 
 /**
- * Classifies the text from `start` to `end`. Returns undefined if it is a message for a person. For nearly all texts,
- * the first character decides.
+ * Classifies the text from `start` to `end`. Returns undefined if it is a message for a person. For speed, it first
+ * looks at the first character, which decides for nearly all texts.
  */
 function notForOperator(line: string, start: number, end: number, numbered: boolean) {
   if (start === end) return numbered ? undefined : software('empty')
@@ -105,8 +105,8 @@ function notForOperator(line: string, start: number, end: number, numbered: bool
     case UPPER_U:
     case UPPER_E:
     case UPPER_B:
-      // Stations normally address telemetry definitions to themselves. aprsc drops definitions from other senders;
-      // udpgate4 passes them.
+      // A station normally addresses telemetry definitions to itself. Of the definitions from other senders, the server
+      // aprsc drops all, and udpgate4 passes them on.
       return TELEMETRY_DEFINITION.test(line.slice(start, end)) ? software('telemetry_definition') : undefined
     default:
       return undefined
@@ -118,9 +118,9 @@ function software(why: NotForOperator) {
 }
 
 /**
- * Parses an ack or a rejection: its whole text is the word and a sequence id (APRS 1.0.1, chapter 14). If only
- * lower-case letters follow, the text is an English word, such as "acked" or "rejected". "acked{12" is ordinary text
- * too, because no sender requests an ack of an ack.
+ * Parses an ack or a rejection: a text that consists of `ack` or `rej` and a sequence id (APRS 1.0.1, chapter 14). If
+ * only lower-case letters follow, the text is an English word, such as "acked" or "rejected". Callers pass only texts
+ * without a sequence id of their own, because no sender requests an ack of an ack.
  */
 function answer(kind: 'ack' | 'rejection', word: string, text: string) {
   const seqId = text.slice(word.length)
@@ -128,8 +128,8 @@ function answer(kind: 'ack' | 'rejection', word: string, text: string) {
 }
 
 /**
- * Decodes a text for a message record. If the bytes are not valid UTF-8, decodes all of them as Latin-1, and adds them
- * in base64 as `textBytes`.
+ * Decodes the text of a message for the API. Bytes that are not valid UTF-8 are decoded as Latin-1, and `textBytes` has
+ * the same bytes in base64.
  */
 export function textOf(bytes: Buffer): { readonly text: string; readonly textBytes?: string } {
   if (isUtf8(bytes)) return { text: bytes.toString('utf8') }
@@ -137,9 +137,9 @@ export function textOf(bytes: Buffer): { readonly text: string; readonly textByt
 }
 
 /**
- * Returns the ack that `to` sends for a message of `from`, without a line break. It repeats sender and sequence id
- * exactly as received. Servers treat `W2AW-0` and `W2AW` as different, and senders without reply-acks only recognize
- * the whole `MM}AA`.
+ * Returns the packet line with which `to` acknowledges a message from `from`, without a line break. The line repeats
+ * the sender and the sequence id exactly as received. Servers treat `W2AW-0` and `W2AW` as different, and senders that
+ * do not know reply-acks only recognize the whole sequence id `MM}AA`.
  */
 export function ackLine({ from, to, seqId }: { from: string; to: string; seqId: string }): string {
   return `${to}>APRS,TCPIP*::${from.padEnd(MAX_ADDRESSEE_LENGTH)}:${ACK}${seqId}`

@@ -1,13 +1,13 @@
 import { isAlphanumeric } from './ascii.ts'
 import { canonicalKey } from './station.ts'
 
-/** A packet as APRS-IS delivers it (`SOURCE>DESTINATION,PATH:body`), or the innermost one of a third-party frame. */
+/** A packet as APRS-IS delivers it (`SOURCE>DESTINATION,PATH:body`), or the innermost packet of a third-party frame. */
 export interface Packet {
   /** Key of the sender: upper-case letters, digits and dashes, without an SSID of 0; at most 9 characters. */
   readonly source: string
-  /** The sender exactly as received, including letter case and an SSID of 0. An answer must use this spelling. */
+  /** The sender exactly as received, including its letter case and an SSID of 0. Acks must use this spelling. */
   readonly sourceAsReceived: string
-  /** The line of the packet as Latin-1, so that each byte is one character. */
+  /** The received line as Latin-1, so that each byte is one character. */
   readonly line: string
   /** Index in the line where the body begins. The body extends to the end of the line. */
   readonly bodyAt: number
@@ -18,14 +18,14 @@ const ARROW = 0x3e
 const CLOSING_BRACE = 0x7d
 
 const MAX_SOURCE_LENGTH = 9
-// Limit of nested third-party frames. Gateways wrap a packet once, but a hostile line of 4 KiB could hold hundreds of
-// headers.
+// Limit of third-party frames inside each other. Gateways wrap a packet once, but a hostile line of 4 KiB could contain
+// hundreds of nested frames.
 const MAX_DEPTH = 8
 
 /**
  * Parses one line, given as Latin-1 without its line break. Returns undefined if it is not a packet. Never throws, even
- * on malformed input. In a third-party frame (`}` and a whole packet), the sender is the inner source; in nested
- * frames, the innermost.
+ * on malformed input. A third-party frame is a packet whose body is `}` and another packet. Its sender is the source of
+ * the inner packet, or of the innermost one if frames are nested.
  */
 export function parsePacket(line: string): Packet | undefined {
   let start = 0
@@ -33,7 +33,7 @@ export function parsePacket(line: string): Packet | undefined {
     const arrow = endOfSource(line, start)
     if (arrow < 0) return undefined
     const bodyAt = line.indexOf(':', arrow + 1) + 1
-    // There is no colon, or nothing before it.
+    // The line has no colon, or no destination before the colon.
     if (bodyAt <= arrow + 2) return undefined
     if (line.charCodeAt(bodyAt) !== CLOSING_BRACE) {
       const sourceAsReceived = line.slice(start, arrow)
@@ -50,7 +50,7 @@ function endOfSource(line: string, start: number): number {
     // Past the end of the line, `code` is NaN, which fails the test below.
     const code = line.charCodeAt(i)
     if (code === ARROW) return i > start ? i : -1
-    // The test is strict because acks repeat the source, so none of its characters may end a line or a field.
+    // Acks repeat the source. So it may only have letters, digits and dashes, none of which can end a line or a field.
     if (!isAlphanumeric(code) && (code !== DASH || i === start)) return -1
   }
   return -1

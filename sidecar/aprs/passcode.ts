@@ -1,8 +1,8 @@
 import { baseCallsign } from './station.ts'
 
 /**
- * Computes the APRS-IS passcode of a station. All SSIDs of a callsign have the same passcode. It is not a secret,
- * because anyone can compute it.
+ * Computes the APRS-IS passcode of a station. All SSIDs of a callsign have the same passcode. The passcode is not a
+ * secret, because anyone can compute it from the callsign.
  */
 export function passcodeOf(key: string): number {
   const callsign = baseCallsign(key).toUpperCase()

@@ -2,9 +2,10 @@ import { isAlphanumeric } from './ascii.ts'
 
 /**
  * Sequence ids (APRS 1.0.1, chapter 14: message numbers). A sequence id is 1 to 5 ASCII letters and digits. A reply-ack
- * adds `}` and 0 to 5 letters and digits: the number of the message that it acknowledges.
+ * adds `}` and 0 to 5 letters and digits: the number of the message that the reply-ack acknowledges.
  *
- * The reply-ack document specifies two characters on each side, but some software sends five: `text{3677}67392`.
+ * The reply-ack specification allows two characters on each side of `}`, but some software sends five:
+ * `text{3677}67392`.
  *
  * Texts are Latin-1, so each character is one byte.
  */
@@ -17,8 +18,8 @@ const CLOSING_BRACE = 0x7d
 const DELETE = 0x7f
 
 /**
- * Returns the index at which the content of a line ends. It ignores blanks and control characters at the end. Radios
- * pad with blanks, and gateways pass on characters that ended the packet on the air, such as NUL.
+ * Returns the index after the last character of a line that is no padding. Padding is blanks and control characters:
+ * radios append blanks, and gateways pass on the NUL or CR that ended a packet on the air.
  */
 export function contentEnd(text: string, start = 0): number {
   let end = text.length
@@ -27,7 +28,7 @@ export function contentEnd(text: string, start = 0): number {
 }
 
 /**
- * Finds the `{` that starts a sequence id reaching to `end`.
+ * Finds the `{` of the sequence id that ends at index `end`.
  *
  * @returns the index of the `{`, or -1 if the text ends without a sequence id
  */
@@ -41,7 +42,7 @@ export function braceOfSequenceId(text: string, start: number, end: number): num
       return length >= 1 && length <= MAX_NUMBER_LENGTH ? index : -1
     }
     if (code === CLOSING_BRACE) {
-      // This is a second `}`, or more characters follow it than a number can have.
+      // Not a sequence id: this is the second `}`, or more characters follow it than a message number has.
       if (closing < end || end - index - 1 > MAX_NUMBER_LENGTH) return -1
       closing = index
     } else if (!isAlphanumeric(code)) return -1
@@ -50,8 +51,9 @@ export function braceOfSequenceId(text: string, start: number, end: number): num
 }
 
 /**
- * Returns the part of a sequence id that identifies its message. In a reply-ack (`MM}` or `MM}AA`), this is `MM`. `AA`
- * acknowledges a message of the other station, and may change between retransmissions.
+ * Returns the part of a sequence id that identifies its message. In a reply-ack (`MM}` or `MM}AA`), this part is `MM`.
+ * The part `AA` acknowledges a message of the other station, and may change when the sender retransmits its own
+ * message.
  */
 export function messageNumber(seqId: string): string {
   const brace = seqId.indexOf('}')

@@ -6,7 +6,7 @@ const LOWER_A = 0x61
 
 export type StationKeyOutcome =
   | { readonly kind: 'key'; readonly key: string }
-  /** `reason` is a sentence that tells the app's developer what is wrong. */
+  /** `member` is the wrong input. `reason` is a sentence that tells the app's developer what is wrong with it. */
   | { readonly kind: 'invalid'; readonly member: 'callsign' | 'ssid'; readonly reason: string }
 
 /**
@@ -14,7 +14,8 @@ export type StationKeyOutcome =
  * from 0 to 99, or at most two characters of A-Z and 0-9. 0, `""`, `"0"` and null all mean no SSID.
  */
 export function stationKey(callsign: string, ssid: number | string | null): StationKeyOutcome {
-  // Only letters and digits, because the key becomes a term of the APRS-IS filter, where `/` and `*` have a meaning.
+  // Only letters and digits are allowed, because the key becomes part of an APRS-IS filter, in which `/` and `*` are
+  // operators.
   if (!/^[A-Za-z0-9]+$/.test(callsign))
     return invalid('callsign', 'A callsign is letters A-Z and digits, without SSID.')
   if (callsign.length > MAX_KEY_LENGTH) return invalid('callsign', 'A callsign has at most 9 characters.')
@@ -37,8 +38,8 @@ function invalid(member: 'callsign' | 'ssid', reason: string): StationKeyOutcome
 }
 
 /**
- * Returns the key of a station from its name in a packet or a request; `N0CALL-0` is `N0CALL`. Returns undefined unless
- * the name has 1 to 9 letters, digits and dashes, which is what APRS-IS servers accept as a source.
+ * Returns the key of a station from its name in a packet or a request; `N0CALL-0` is `N0CALL`. Returns undefined for
+ * names that APRS-IS servers do not accept as a source: they accept 1 to 9 letters, digits and dashes.
  */
 export function parseStationKey(name: string): string | undefined {
   return /^[A-Za-z0-9][A-Za-z0-9-]{0,8}$/.test(name) ? canonicalKey(name) : undefined
@@ -52,20 +53,20 @@ export function canonicalKey(name: string): string {
 }
 
 /**
- * Whether a name needs no conversion. Nearly every name is in upper case, and this check costs less than converting.
+ * Whether a name has no lower-case letters. This check is faster than a conversion, and nearly every name passes it.
  */
 function isUpperCase(name: string): boolean {
   for (let index = 0; index < name.length; index++) if (name.charCodeAt(index) >= LOWER_A) return false
   return true
 }
 
-/** Returns the part before the dash: the callsign of the licence, without SSID. */
+/** Returns the callsign without its SSID, as the radio licence has it. */
 export function baseCallsign(key: string): string {
   const dash = key.indexOf('-')
   return dash < 0 ? key : key.slice(0, dash)
 }
 
-/** Whether a callsign with an SSID has at most 9 characters, so that such stations can exist. */
+/** Whether the callsign is short enough for an SSID. Callsign, dash and SSID together have at most 9 characters. */
 export function hasRoomForSsid(callsign: string): boolean {
   return callsign.length + '-0'.length <= MAX_KEY_LENGTH
 }

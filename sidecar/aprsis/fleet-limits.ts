@@ -4,19 +4,22 @@ import { loginCallsignCount } from './listeners/login-callsigns.ts'
 
 /** How many connections a fleet may have. */
 export interface FleetLimits {
-  /** Maximum number of connections, except while filters change; see {@link maxOpen}. */
+  /** Maximum number of connections while no filter changes. During a change, {@link maxOpen} is the limit. */
   readonly places: number
-  /** The limits of a plan. A plan leaves one connection unused, so that a new one can open before an old one closes. */
+  /**
+   * The limits for {@link planConnections}. They leave one of the `places` free, so that a new connection can open
+   * before an old one closes.
+   */
   readonly plan: PlanLimits
   /** Maximum number of open connections while filters change, including those that replace others. */
   readonly maxOpen: number
-  /** Whether the number of callsigns, rather than `aprsis.maxConnections`, limits the connections. */
+  /** True if the number of login callsigns is what limits the connections; false if `aprsis.maxConnections` is. */
   readonly isLimitedByCallsigns: boolean
-  /** For the log: what the operator should do if the filters have no room for all stations. */
+  /** For the log: the instruction to the operator if the filters have no room for all stations. */
   readonly remedy: string
 }
 
-/** Computes the limits of one of `sharers` instances, which share the callsigns of `aprsis.callsign` evenly. */
+/** Computes the limits for one instance. `sharers` instances divide the login callsigns of `aprsis.callsign` evenly. */
 export function fleetLimits(settings: AprsisSettings, sharers: number): FleetLimits {
   const { callsign, maxConnections, trackOutgoing } = settings
   const callsigns = loginCallsignCount(callsign)
@@ -24,8 +27,8 @@ export function fleetLimits(settings: AprsisSettings, sharers: number): FleetLim
   const isLimitedByCallsigns = places < maxConnections
   return {
     places,
-    // If only one connection is allowed, the connection that replaces it uses the same callsign. The server then drops
-    // the older login.
+    // With only one place, a new connection logs in with the callsign of the old one, and the server drops the older
+    // login.
     plan: { trackOutgoing, maxConnections: Math.max(1, places - 1) },
     maxOpen: Math.max(2, places),
     isLimitedByCallsigns,

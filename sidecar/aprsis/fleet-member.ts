@@ -4,14 +4,14 @@ import type { Connection, ConnectionState } from './connection/connection.ts'
 import type { Member } from './filters/rollout.ts'
 
 /**
- * How long a new filter must be set before an old one is dropped. A message rarely needs longer than this to reach all
- * servers after the first one.
+ * How long a new filter must be set before a filter that it replaces is dropped. APRS-IS servers get each message at
+ * slightly different times, but rarely more than 5 s apart.
  */
 const OVERLAP_MS = 5000
 
 /**
- * A connection of the fleet, with its part of the plan. It is *settled* once its connection has been `up` for 5 s
- * without a filter change. Other members may only rely on a settled one.
+ * A connection of the fleet, with the stations that the plan assigns to it. A member is *settled* once its connection
+ * has been `up` for 5 s without a filter change. Only then may another connection drop stations that this one also has.
  */
 export class FleetMember implements Member {
   readonly id: number
@@ -20,7 +20,7 @@ export class FleetMember implements Member {
   stations: ReadonlySet<StationKey>
   next: ReadonlySet<StationKey> | undefined
   retiring = false
-  /** Whether a new connection must replace this one, because the server never confirmed the filter. */
+  /** Whether a new connection must replace this one, because the server never confirmed its filter. */
   mustRenew = false
   #settled = false
   #settling: Timer | undefined

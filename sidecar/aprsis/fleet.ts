@@ -16,13 +16,13 @@ import type { CallsignSource } from './listeners/callsign-source.ts'
 import { filterText } from './protocol/filter.ts'
 
 /**
- * Delay before filters are made tight again after a change that left a spare connection. In this time, the spare
- * connection costs about 2 KB: 3 bytes per second of server comments. Making filters tight costs a login line of up to
- * 8 KB.
+ * Delay before the fleet merges connections again, after a change that left more of them than necessary. In this time,
+ * the spare connection costs about 2 KB: the server sends 3 bytes of comments per second. A merge costs a login line of
+ * up to 8 KB.
  */
 const TIDY_AFTER_MS = 600_000
 
-/** The settings, parts and callbacks of the fleet, which the link provides. */
+/** The settings, dependencies and callbacks of a fleet. The link provides them. */
 export interface FleetParts {
   readonly connect: Connect
   readonly settings: AprsisSettings
@@ -31,7 +31,7 @@ export interface FleetParts {
   readonly metrics: Metrics
   readonly lines: Pick<LineIntake, 'take'>
   readonly callsigns: CallsignSource
-  /** How many instances share the callsigns. */
+  /** Number of instances that divide the login callsigns among them. */
   readonly sharers: number
   /** Returns a random number from 0 to below 1. */
   readonly random: () => number
@@ -43,15 +43,15 @@ export interface FleetParts {
 export type FleetConnection = ConnectionStatus & { readonly stations: number }
 
 /**
- * All connections of this instance to APRS-IS: as many as the stations' filters need. They are changed without missing
- * messages.
+ * All connections of this instance to APRS-IS: as many as the stations' filters need. Changes of the filters miss no
+ * message.
  *
- * - A *plan* lists the connections that should exist, and their filters. There is a new plan when the stations change,
- *   filters should be made tight again, a filter must be renewed, or callsigns are lost.
- * - Plans are carried out in *steps*. Each event schedules a step, which runs at most once per turn of the event loop.
- *   It opens, changes and retires connections. It drops a registered station from a filter only if another settled
- *   filter has the station.
- * - A connection is a *member* until it is retired, and then *leaving* until it is closed.
+ * - A *plan* lists the connections that should exist, and their filters. The fleet makes a new plan when the stations
+ *   change, connections can be merged, a filter must be renewed, or callsigns are lost.
+ * - The fleet carries out a plan in *steps*: it opens, changes and retires connections. Each event schedules a step,
+ *   which runs at most once per turn of the event loop. A step removes a registered station from a filter only if a
+ *   settled member has the station too.
+ * - A connection is a *member* until the fleet retires it, and then *leaving* until it is closed.
  * - If no callsign is left for a new connection, the plan waits until {@link retry}.
  */
 export class Fleet {
@@ -64,7 +64,7 @@ export class Fleet {
   readonly #leaving = new Set<FleetMember>()
   #wanted: ReadonlySet<StationKey> | undefined
   #leftOut: readonly StationKey[] = []
-  /** The stations of each connection that must still be opened. */
+  /** The connections that the plan has yet to open. Each is represented by its set of stations. */
   #toOpen: readonly ReadonlySet<StationKey>[] = []
   #tidying: Timer | undefined
   #lastId = 0
@@ -80,17 +80,17 @@ export class Fleet {
     this.#unconfirmed = new UnconfirmedFilters({ clock, log, onRenew: () => this.#renewUnconfirmed() })
   }
 
-  /** Number of stations that fit in no filter. */
+  /** Number of stations for which no filter has room. */
   get leftOut(): number {
     return this.#leftOut.length
   }
 
-  /** Whether a needed connection cannot be opened because no callsign is left for its login. */
+  /** Whether the fleet lacks a connection because no callsign is left for its login. */
   get outOfCallsigns(): boolean {
     return this.#lacksCallsign || (this.#leftOut.length > 0 && this.#limits.isLimitedByCallsigns)
   }
 
-  /** Sets the stations to request messages for. Idempotent. */
+  /** Sets the stations whose messages the fleet requests. Idempotent. */
   setStations(stations: ReadonlySet<StationKey>): void {
     if (this.#closing || (this.#wanted && isSameSet(this.#wanted, stations))) return
     this.#wanted = stations
@@ -98,19 +98,19 @@ export class Fleet {
   }
 
   /**
-   * Sends a packet line on the connection that carries its source, or on any other verified connection. Returns false
-   * if there is none.
+   * Sends a packet line. It prefers the connection whose filter has the packet's source, and otherwise uses any
+   * verified one. Returns false if no connection is verified.
    */
   send(line: string): boolean {
     const source = line.slice(0, Math.max(0, line.indexOf('>'))).toUpperCase()
     const all = [...this.#members.values()]
-    // A server also sends messages to a station on the connection that sent a packet from this station. On the
-    // connection that carries the station, they arrive anyway.
+    // After a packet from a station, the server sends messages to that station on the same connection. So the
+    // connection that already has the station in its filter comes first.
     const carriers = all.filter(({ stations }) => stations.has(source))
     return [...carriers, ...all].some(({ connection }) => connection.send(line))
   }
 
-  /** Whether a connection is verified. */
+  /** Whether at least one connection is verified, so that acks can be sent. */
   verified(): boolean {
     for (const { connection } of this.#members.values()) if (connection.verified) return true
     return false
@@ -126,19 +126,19 @@ export class Fleet {
     return new Set(this.#all().flatMap(({ connection }) => connection.server ?? []))
   }
 
-  /** Call when {@link CallsignSource.take} may return a callsign again. */
+  /** Tries again to open connections. Call when {@link CallsignSource.take} may return a callsign again. */
   retry(): void {
     this.#planStep()
   }
 
-  /** Closes the connections with these callsigns at once, and opens others for their stations. */
+  /** Closes the connections with these callsigns at once, and plans new connections for their stations. */
   dropCallsigns(lost: ReadonlySet<string>): void {
     const dropped = this.#all().filter(({ connection }) => lost.has(connection.callsign))
     for (const member of dropped) this.#retire(member, (connection) => void connection.close())
     if (dropped.length > 0 && this.#wanted && !this.#closing) this.#plan(this.#wanted, false)
   }
 
-  /** Makes the connections to these servers log in again, to reach other servers. */
+  /** Makes the connections to these servers log in again, so that they reach other servers. */
   moveFrom(servers: ReadonlySet<string>): void {
     for (const { connection } of this.#members.values()) connection.moveFrom(servers)
   }
@@ -153,7 +153,7 @@ export class Fleet {
     for (const { connection } of this.#all()) connection.resume()
   }
 
-  /** Whether every station, except those left out, is in a filter that is set at a server. */
+  /** Whether a server has a filter with each station, except for the stations that are left out. */
   ready(): boolean {
     if (!this.#wanted) return false
     const filters = [...this.#members.values()].filter(({ isFilterSet }) => isFilterSet).map(({ stations }) => stations)
@@ -262,12 +262,12 @@ export class Fleet {
       wanted: this.#wanted ?? new Set(),
       maxConnections: this.#limits.maxOpen,
     })
-    // Uses `filter` instead of `some`, because every possible step must be carried out.
+    // `some` would stop at the first step that succeeds, but all steps must be carried out.
     if (steps.filter((step) => this.#apply(step)).length > 0) this.#planStep()
     this.#parts.onChange()
   }
 
-  /** Carries out a step. Returns false if it is not possible. */
+  /** Carries out a step. Returns false if the step is not possible now. */
   #apply(step: Step): boolean {
     if (step.kind === 'open') return this.#open()
     const member = this.#members.get(step.id)
@@ -350,7 +350,7 @@ export class Fleet {
   #onConnectionChange(member: FleetMember): void {
     const { state } = member
     if (state === 'closed') this.#leaving.delete(member)
-    // The connection has logged in again by itself, with the newest filter in its login line.
+    // The connection is up, so the server has its newest filter and no renewal is needed.
     if (state === 'up') member.mustRenew = false
     if (state !== 'up' || !this.#members.has(member.id)) member.unsettle()
     else member.settle(() => this.#planStep())

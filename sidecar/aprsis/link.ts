@@ -15,27 +15,27 @@ import { loginCallsignCount } from './listeners/login-callsigns.ts'
 export interface LinkParts {
   readonly settings: AprsisSettings
   /**
-   * Returns the registered stations, and names with a `*` at the end that stand for several stations. Called at the
-   * start and after each {@link Link.refilter}.
+   * Returns the names for the filter: registered stations, and `CALL*` for all SSIDs of a callsign. Called at the start
+   * and after each {@link Link.refilter}.
    */
   readonly stations: () => Iterable<StationKey>
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  /** Opens connections; by TCP by default. */
+  /** Opens connections. Default: over TCP. */
   readonly connect?: Connect | undefined
-  /** Returns a random number from 0 to below 1, to spread reconnects; `Math.random` by default. */
+  /** Returns a random number from 0 to below 1, which spreads reconnects. Default: `Math.random`. */
   readonly random?: () => number
   /**
-   * The shared store, which decides which of several processes listen. Undefined if this process has the store to
-   * itself.
+   * The leases and instances of a shared store, by which several processes elect those that listen. Undefined if no
+   * other process uses the store.
    */
   readonly shared?: ElectionStore | undefined
 }
 
 /** The state of the link, for readiness and the status page. */
 export interface LinkStatus {
-  /** Whether every station, except those left out, is in a filter that is set at a server. */
+  /** Whether a server has a filter with each station, except for the stations that are left out. */
   readonly ready: boolean
   /** Whether at least one login is up. */
   readonly connected: boolean
@@ -43,19 +43,19 @@ export interface LinkStatus {
   readonly verified: boolean
   /** Whether reading is paused because the pipeline does not keep up. */
   readonly paused: boolean
-  /** Number of stations that do not fit within `aprsis.maxConnections`. */
+  /** Number of stations for which no filter has room. */
   readonly leftOut: number
-  /** The connections, oldest first. There are more for some seconds while filters change. */
+  /** The connections, oldest first. While filters change, there are more of them for some seconds. */
   readonly connections: readonly FleetConnection[]
   /** This instance's slot among the listeners, from 0; null while it does not listen. */
   readonly listener: number | null
-  /** How many instances listen, this one included, and how many should. */
+  /** Number of instances that listen, including this one, and number that should. */
   readonly listeners: { readonly held: number; readonly wanted: number }
   /** The other listening instances as of the last round of the election, sorted by slot. */
   readonly others: readonly Listener[]
 }
 
-/** If the configuration has no passcode, warns that nothing can be sent. */
+/** Warns that acks cannot be sent if the configuration has no passcode. */
 export function warnOfReceiving({ passcode }: Pick<AprsisSettings, 'passcode'>, log: Pick<Log, 'warn'>): void {
   if (passcode === -1)
     log.warn(
@@ -71,14 +71,17 @@ export function warnOfReceiving({ passcode }: Pick<AprsisSettings, 'passcode'>, 
  *   until its connections are closed. Until then, their callsigns are in use.
  * - With a shared store, an {@link Election} decides whether this instance listens. Otherwise `aprsis.listen` decides
  *   once, at the start.
- * - {@link close} is final: it drops further lines, ends all connections, and then releases the leases.
+ * - {@link close} is final: the link then drops further lines, ends all connections, and releases its leases.
  */
 export class Link {
   readonly #parts: LinkParts
   #lines: LineIntake | undefined
   readonly #listeners = new Set<() => void>()
   readonly #ending = new Set<Fleet>()
-  /** How many instances should listen: at most the number of callsigns, because each listener needs its own. */
+  /**
+   * Number of instances that should listen. It is at most the number of login callsigns, because each listener needs
+   * its own.
+   */
   readonly #slots: number
   #fleet: Fleet | undefined
   #election: Election | undefined
@@ -92,10 +95,11 @@ export class Link {
   }
 
   /**
-   * Connects and stays connected until {@link close}. Call once.
+   * Connects to APRS-IS, and reconnects after faults, until {@link close}. Call once.
    *
-   * `receive` gets packet lines in the order of arrival, as Latin-1 without line ends. Each call has the lines of one
-   * read from a socket. It must settle once these are processed. Above 5,000 unsettled lines, the sockets are not read.
+   * `receive` gets packet lines in the order of arrival, as Latin-1 without line ends. Each call passes the lines of
+   * one read from a socket, and must settle once they are processed. While more than 5,000 lines are unsettled, the
+   * sockets are not read.
    */
   open(receive: (lines: readonly string[]) => Promise<void>): void {
     if (this.#closing) return
@@ -108,8 +112,8 @@ export class Link {
   }
 
   /**
-   * Call when the set of stations may have changed. Takes effect after `filterDebounceMs`, together with all changes
-   * until then.
+   * Updates the filters after `aprsis.filterDebounceMs`. Call when the set of stations may have changed. One update
+   * covers all changes up to then.
    */
   refilter(): void {
     // The delay starts at the first change, so that a steady stream of changes cannot postpone the update forever.
@@ -138,7 +142,7 @@ export class Link {
     return this.#fleet?.ready() ?? false
   }
 
-  /** Returns the problems that leave stations without messages until the operator changes the configuration. */
+  /** Returns the problems that leave stations without messages, and that only a change of the configuration solves. */
   problems(): readonly 'upstream_no_call'[] {
     return this.#fleet?.outOfCallsigns ? ['upstream_no_call'] : []
   }
@@ -153,7 +157,8 @@ export class Link {
     const connections = fleet?.connections() ?? []
     const otherListeners = this.#election?.others ?? []
     return {
-      // Computed on demand, because it iterates over all connections, and after a change over all stations.
+      // A getter, because most callers do not need it: computing it iterates over all connections, and after a change
+      // over all stations.
       get ready() {
         return fleet?.ready() ?? false
       },
@@ -175,8 +180,8 @@ export class Link {
   }
 
   /**
-   * Ends all connections, then releases the leases of this instance. Resolves once all lines received before are
-   * settled. Close the store only then. Idempotent.
+   * Ends all connections, then releases the leases of this instance. Resolves once all received lines are settled.
+   * Close the store only after that. Idempotent.
    */
   async close(): Promise<void> {
     this.#closing = true
@@ -248,7 +253,9 @@ export class Link {
     return new Set(fleets.flatMap((fleet) => [...fleet.callsignsInUse()]))
   }
 
-  /** If another listener with a lower slot uses the same server, moves to another server. */
+  /**
+   * Moves to another server if a listener with a lower slot uses the same one. So one failing server cannot stop both.
+   */
   #keepApart(): void {
     const earlier = this.#election?.others.filter(({ slot }) => slot < (this.#election?.slot ?? 0)) ?? []
     if (earlier.length > 0) this.#fleet?.moveFrom(new Set(earlier.flatMap(({ servers }) => servers)))

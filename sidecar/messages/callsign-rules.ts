@@ -4,7 +4,7 @@ import type { StationKey, Stations } from './store.ts'
 
 /** The operator's lists of callsigns. A final `*` in an entry matches any ending. */
 export interface CallsignLists {
-  /** Callsigns that no station can register. */
+  /** Callsigns under which no station can register. */
   readonly reserved: readonly string[]
   /** Messages from these senders are dropped. */
   readonly blockedSenders: readonly string[]
@@ -15,15 +15,15 @@ export interface CallsignRules {
   isReserved(key: StationKey): boolean
   isBlocked(sender: string): boolean
   /**
-   * The registry without the stations of callsigns that have become reserved. These stations stay registered until they
-   * expire, because an entry of the list may be a mistake. Meanwhile the sidecar neither requests nor stores their
-   * messages. `get` is called for each packet, so it uses the set of reserved stations computed by the last call of
-   * `keys`.
+   * The registry without stations whose callsign was reserved after they had registered. They stay registered until
+   * they expire, because the list may contain a mistake. Meanwhile, the sidecar neither requests nor stores their
+   * messages. `get` is called for each packet, so it uses the set of reserved stations that the last call of `keys`
+   * computed.
    */
   readonly activeStations: Pick<Stations, 'get' | 'keys' | 'besides'>
   /**
-   * Returns what the filter for APRS-IS requests: the keys of {@link activeStations}, and `CALL*` for each callsign of
-   * which a device wants the messages to all SSIDs.
+   * Returns the names for the APRS-IS filter: the keys of {@link activeStations}, and `CALL*` for each callsign with a
+   * device that wants messages to all of its SSIDs.
    */
   filterNames(): readonly string[]
   /** Replaces the lists. */
@@ -59,7 +59,7 @@ export function createCallsignRules({
   function besides(addressee: StationKey): readonly StationKey[] {
     const candidates = stations.besides(addressee)
     if (candidates.length === 0) return candidates
-    // Reserved callsigns belong to services and to the sidecar itself, not to the user of the station.
+    // A reserved callsign belongs to a service or to the sidecar itself. So no other station gets its messages.
     return isReserved(addressee) ? [] : candidates.filter((key) => !silenced.has(key))
   }
 

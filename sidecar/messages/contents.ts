@@ -2,7 +2,7 @@ import type { StoredAck } from './acks/received-acks.ts'
 import type { PushResult } from './reports/push-result.ts'
 import type { Device, StationKey } from './station.ts'
 
-/** A message in a station's ring, as a database stores it. */
+/** A message in a station's ring (its newest messages), as a database stores it. */
 export interface RingMessage {
   readonly stamp: number
   readonly source: string
@@ -12,7 +12,7 @@ export interface RingMessage {
   readonly addressee: string | null
   /** Wall-clock time in milliseconds since 1970. */
   readonly receivedAt: number
-  /** When the message was first acknowledged, in milliseconds since 1970; null if it was not. */
+  /** When the sidecar first acknowledged the message, in milliseconds since 1970; null if it did not. */
   readonly ackedAt: number | null
 }
 
@@ -24,11 +24,11 @@ export interface AckContents extends StoredAck {
 
 /** A device with all its stored data. */
 export interface DeviceContents extends Device {
-  /** Stamp of the newest message that the device was notified of. */
+  /** Stamp of the newest message of which the device was notified. */
   readonly pushedThrough: number
-  /** The newest cursor that the device has sent; 0 if none. */
+  /** The newest cursor that the device has sent; 0 if it has sent none. */
   readonly newestCursor: number
-  /** The device's first push token; null unless another token has replaced it. */
+  /** The first push token of the device, if it has another one now; otherwise null. */
   readonly firstToken: string | null
   /** The result of the last try to notify the device; null if there was none. */
   readonly lastPush: PushResult | null
@@ -45,7 +45,7 @@ export interface StationContents {
   readonly avatar:
     | { readonly icon: string; readonly hash: string; readonly updatedAt: number; readonly image: string }
     | undefined
-  /** Stamp of the newest message that the ring has dropped; 0 if there is none. */
+  /** Stamp of the newest message that the full ring has dropped; 0 if it has dropped none. */
   readonly newestDropped: number
   /** The messages in the station's ring, oldest first. */
   readonly messages: readonly RingMessage[]
@@ -53,7 +53,7 @@ export interface StationContents {
   readonly acks: readonly AckContents[]
 }
 
-/** A message that was dropped from a full ring. It is kept so that its duplicates are recognized. */
+/** A message that a full ring has dropped. The database keeps it for a while, to recognize its duplicates. */
 export interface DroppedMessage extends Omit<RingMessage, 'ackedAt'> {
   readonly station: StationKey
 }

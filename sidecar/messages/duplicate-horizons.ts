@@ -4,8 +4,8 @@ const MS_PER_MINUTE = 60_000
 const MS_PER_SECOND = 1000
 
 /**
- * Returns for how long after a message an equal one is a duplicate, in whole milliseconds. `numbered` is for messages
- * with a sequence id, `unnumbered` for others; `longest` is the longer of the two.
+ * Returns the times, in whole milliseconds, within which an equal message is a duplicate of an earlier one. `numbered`
+ * applies to messages with a sequence id, and `unnumbered` to others. `longest` is the longer of the two.
  */
 export function horizonsMs({ duplicateMinutes, duplicateSecondsUnnumbered }: HistorySettings) {
   const numbered = Math.round(duplicateMinutes * MS_PER_MINUTE)

@@ -1,4 +1,4 @@
-/** The secret keys that all processes sharing a store must have in common. No log or error contains them. */
+/** Secret keys that are the same for all processes that share a store. No log line and no error contains them. */
 export interface Keyring {
   /**
    * Returns the value stored under `name`. If there is none, stores and returns `proposal`. If several processes
@@ -7,5 +7,5 @@ export interface Keyring {
   settle(name: string, proposal: string): Promise<string>
 }
 
-/** Name of the VAPID keys of Web Push. Their value is JSON: `{ publicKey, privateKey }`. */
+/** Name of the VAPID keys of Web Push in the keyring. Their value is JSON: `{ publicKey, privateKey }`. */
 export const VAPID_KEYS = 'vapid'

@@ -1,19 +1,22 @@
 /** Duration of a lease in milliseconds. Its holder renews it several times in that time. */
 export const LEASE_MS = 6000
 
-/** Leases among the processes that share a store. One process at a time holds each. An exclusive store grants all. */
+/**
+ * Leases by which the processes that share a store divide work. At most one process holds a lease. An exclusive store
+ * grants each lease.
+ */
 export interface Leases {
   /**
-   * For {@link LEASE_MS}, leases those of `names` that no other process holds, and renews those of this process.
-   * Resolves with the names that this process holds now. Other processes can read `note`.
+   * Leases each of `names` for {@link LEASE_MS}, unless another process holds it. A lease that this process holds is
+   * renewed. Resolves with the names that it holds now. Other processes can read `note`.
    *
    * This process takes over an expired lease only after {@link LEASE_MS} of uninterrupted contact with the store. So
    * after an outage of the store, the former holder can renew its lease first.
    */
   hold(names: readonly string[], note?: string): Promise<ReadonlySet<string>>
-  /** Releases those of `names` that this process holds, so that others can lease them at once. */
+  /** Releases the leases among `names` that this process holds, so that other processes can get them at once. */
   release(names: readonly string[]): Promise<void>
-  /** Returns all leases that are held now, by any process. */
+  /** Returns the current leases of all processes. */
   list(): Promise<readonly Lease[]>
 }
 
@@ -39,6 +42,6 @@ export interface Instance {
   readonly name: string
   /** Wall-clock time in milliseconds since 1970. */
   readonly startedAt: number
-  /** The JSON that the process last published about itself; empty if it has published none. */
+  /** The JSON that the process last published about itself; empty if it has not published any. */
   readonly note: string
 }

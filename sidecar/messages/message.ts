@@ -5,24 +5,24 @@ export interface IncomingMessage {
   readonly from: StationKey
   readonly to: StationKey
   /**
-   * The station in whose ring the message is stored because one of its devices wants messages to all SSIDs of its
-   * callsign; absent in the ring of `to`. A message has a copy for each such ring.
+   * Set if this is a copy for another station: one of its devices wants messages to all SSIDs of its callsign. It names
+   * the station that stores the copy in its ring. Absent for the message in the ring of `to`.
    */
   readonly ring?: StationKey
   /** The sequence id after the last `{`, without trailing blanks; empty if the message has none. */
   readonly seqId: string
-  /** The text's bytes, unchanged. */
+  /** The bytes of the text, exactly as received. */
   readonly text: Buffer
 }
 
-/** Returns the station in whose ring the message is stored. */
+/** Returns the station that stores the message in its ring. */
 export function ringOf({ to, ring }: Pick<IncomingMessage, 'to' | 'ring'>): StationKey {
   return ring ?? to
 }
 
 /**
- * Returns addressee and ring of a message in the ring of `station`. `addressee`: another SSID of the station's
- * callsign, or nothing.
+ * Returns `to` and `ring` for a message from the ring of `station`. `addressee`: the message's addressee, if it is
+ * another SSID of the station's callsign.
  */
 export function destinationOf(
   station: StationKey,
@@ -33,12 +33,15 @@ export function destinationOf(
 
 /** A received message with the data that its ack needs. */
 export interface ReceivedMessage extends IncomingMessage {
-  /** The sender's callsign exactly as it was received, which is the addressee of the ack. */
+  /** The sender's callsign exactly as received. The ack is addressed to this spelling. */
   readonly sourceAsReceived: string
 }
 
 /** A stored message. */
 export interface StoredMessage extends IncomingMessage {
-  /** Its unique stamp: the server's time in milliseconds when it was stored. See {@link Stamps}. */
+  /**
+   * The message's unique stamp: approximately the time at which it was stored, in milliseconds since 1970. See {@link
+   * Stamps}.
+   */
   readonly stamp: number
 }

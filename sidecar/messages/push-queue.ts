@@ -2,35 +2,38 @@ import type { StoredMessage } from './message.ts'
 import type { PushResult } from './reports/push-result.ts'
 import type { Device, Platform, StationKey } from './station.ts'
 
-/** How long a shared store leases a claimed device: three times the time limit of a push gateway. */
+/**
+ * How long a shared store leases a claimed device to one process, in milliseconds: three times the time limit of a push
+ * gateway.
+ */
 export const PUSH_LEASE_MS = 30_000
 
 /**
- * The devices to notify, and when each is due. A device has one entry from its first unnotified message until that
- * notification is settled. The entry is stored in the same transaction as the message, so no durable message lacks its
- * notification. Only one notification per entry is in flight at a time.
+ * The devices to notify, and when each is due. A device has one entry, from the first message of which it was not
+ * notified until that notification is settled. The store writes the entry and the message in one transaction, so each
+ * stored message leads to a notification. At most one notification per entry is in flight.
  */
 export interface PushQueue {
   /**
    * Leases due devices to the caller: the longest due first, at most `free[platform]` of each platform. No other caller
-   * gets them until they are settled or retried later. With a shared store, the lease also ends after {@link
-   * PUSH_LEASE_MS}. If the store rejects, this rejects too. The devices then stay due, and {@link onDue} notifies the
-   * caller when to claim again.
+   * gets them until the caller calls {@link settle} or {@link retryLater}. With a shared store, a lease also ends after
+   * {@link PUSH_LEASE_MS}. Rejects if the store fails. The devices then stay due, and a call of the {@link onDue}
+   * listener tells when to claim again.
    */
   claim(free: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
   /**
-   * Ends a claim: the phone was notified of everything up to `claim.unpushed.newest`, or never will be. Messages newer
-   * than that are due when their own coalescing window ends, or now if it has ended. `result` becomes the device's last
-   * result for the operator; without it, the former one stays.
+   * Ends a claim, whether the phone was notified or cannot be. The messages up to `claim.unpushed.newest` get no
+   * further notification. Newer messages are due when their own coalescing window ends, or now if it has ended. The
+   * operator sees `result` as the device's last result; without it, the former result stays.
    *
    * The phone may be notified again if this rejects, or if the process crashes before the result is written. While
-   * other claims are in flight, that write may wait, so that several results are written together.
+   * other claims are in flight, the store may delay the write to write several results together.
    */
   settle(claim: PushClaim, result?: PushResult): Promise<void>
   /**
-   * Makes the device due again in `delayMs`. Messages stored until then do not make it due earlier. They join the
-   * postponed notification. The next claim has these `tries` and `refusals`. With 0 tries, it starts a new
-   * notification. `result` is as for {@link settle}, but may be lost in a crash.
+   * Makes the device due again in `delayMs`. Messages that are stored meanwhile do not make the device due earlier, but
+   * become part of the postponed notification. The next claim has the given `tries` and `refusals`; 0 tries start a new
+   * notification. `result` is as for {@link settle}, but a crash may lose it.
    */
   retryLater(
     claim: PushClaim,
@@ -38,14 +41,14 @@ export interface PushQueue {
     result?: PushResult,
   ): Promise<void>
   /**
-   * Calls `listener` whenever a device may be due. That is when a window, a delay or another process's lease ends, and
-   * some time after a rejected claim. If devices were due when the sidecar last stopped, calls it at once. The listener
-   * must not throw.
+   * Calls `listener` whenever a device may be due. This is the case when a coalescing window, a delay or the lease of
+   * another process ends, and some time after a rejected claim. If devices are due already, it calls `listener` at
+   * once. The listener must not throw.
    */
   onDue(listener: () => void): void
   /**
-   * Returns how many devices of a platform have an entry, as far as this process knows. Takes time in proportion to the
-   * number of entries.
+   * Returns how many devices of a platform have an entry, as far as this process knows. Its run time is proportional to
+   * the number of entries.
    */
   waiting(platform: Platform): number
   /** Stops all calls of listeners and all timers. Claims can still be settled. Idempotent. */
@@ -60,7 +63,9 @@ export interface PushClaim {
   readonly unpushed: Unpushed
   /** Number of earlier tries of this notification. */
   readonly tries: number
-  /** Number of consecutive tries at which the push gateway refused the sidecar. */
+  /**
+   * Number of consecutive tries at which the push gateway refused the sidecar's credentials, or the phone was offline.
+   */
   readonly refusals: number
   /** Elapsed milliseconds since the first try of this notification began; 0 before the first try. */
   readonly firstTryMs: number
@@ -68,7 +73,7 @@ export interface PushClaim {
   readonly waitedMs: number
 }
 
-/** The messages that a device was not notified of yet. */
+/** The messages of which a device was not notified yet. */
 export interface Unpushed {
   /** Number of messages, at least 1. */
   readonly count: number

@@ -1,7 +1,8 @@
-/** Counts the actions of each client, and reports when they exceed a limit. Callers pass the time. */
+/** Counts the actions of each client, and tells when a client exceeds its limit. */
 export interface RateLimit {
   /**
-   * Counts `weight` more actions of `client` (default 1). Returns false above the limit. `now`: elapsed milliseconds.
+   * Counts `weight` further actions of `client`; 1 by default. Returns false if the client is above its limit. `now`:
+   * elapsed time in milliseconds.
    */
   take(client: string, now: number, weight?: number): boolean
 }
@@ -11,7 +12,10 @@ interface Window {
   count: number
 }
 
-/** Maximum number of clients in each of two generations. Both take about 10 MB. Above it, the older one is dropped. */
+/**
+ * Limit of clients in a generation. Above it, a new generation starts and the oldest is dropped. The two generations
+ * take up to 10 MB of memory.
+ */
 const MAX_CLIENTS = 50_000
 
 /**
@@ -19,8 +23,8 @@ const MAX_CLIENTS = 50_000
  * action after the window starts a new one.
  */
 export function createRateLimit({ windowMs, max }: { readonly windowMs: number; readonly max: number }): RateLimit {
-  // Two generations, each as long as a window, so that expired windows are dropped together. With a single map,
-  // deleting the oldest entry would get slower with each earlier deletion.
+  // Clients are in two generations, each as long as a window, so that expired windows are dropped together. In a single
+  // map, each deletion of the oldest entry would be slower than the one before.
   let young = new Map<string, Window>()
   let old = new Map<string, Window>()
   let generationAt = Number.NEGATIVE_INFINITY

@@ -8,9 +8,9 @@ import { wantsAcks, wantsReceivedAcks } from './station.ts'
 import type { AppendOutcome, History, ReceivedMessage, Stations } from './store.ts'
 
 /**
- * Processes the packet lines that one read from a connection returned, as Latin-1 without line breaks. Resolves once
- * their messages are stored or lost; never rejects. The caller must limit the calls in progress, because nothing else
- * limits how many messages wait to be stored.
+ * Processes packet lines, given as Latin-1 without line breaks. Resolves once their messages are stored or lost; never
+ * rejects. The caller must limit the calls in progress, because the receiver does not limit how many messages wait to
+ * be stored.
  */
 export type Receiver = (lines: readonly string[]) => Promise<void>
 
@@ -34,9 +34,9 @@ const OUTCOME_COUNTERS = {
 type DropCounter = 'packets_unparsable' | 'messages_not_addressed' | 'messages_not_for_operator' | 'messages_blocked'
 
 /**
- * Creates the pipeline of received lines: parse, store once, acknowledge. Storing a message also makes its notification
- * due. No ack or notification is sent before the message is durable. A message from a station to itself is handled like
- * any other, because users test their setup that way.
+ * Creates the pipeline for received lines: it parses each line, stores a message once, and acknowledges it. Storing a
+ * message also makes its notification due. No ack or notification is sent before the message is durable. A message from
+ * a station to itself is handled like any other, because users send such messages to test their setup.
  */
 export function createReceiver(parts: ReceiverParts): Receiver {
   const { stations, history, receivedAcks, isBlocked, acks, metrics, log } = parts
@@ -65,7 +65,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     try {
       metrics.count('acks_received', await receivedAcks.append(received))
     } catch {
-      // Messages that arrive at the same time fail too, and their loss is logged.
+      // Nothing is logged here: while the store fails, messages are lost too, and their loss is logged.
       metrics.count('acks_lost', received.length)
     }
   }
@@ -99,8 +99,8 @@ export function createReceiver(parts: ReceiverParts): Receiver {
 }
 
 /**
- * Reads a message from a line: one for the ring of each station that gets it. Or reads an ack that a device of the
- * station wants. For any other line, returns the counter of the reason.
+ * Parses a line. Returns its message, once for each ring that stores it, or its ack if a device of the station wants
+ * acks. If the line is dropped, returns the counter of the reason.
  */
 function readLine(
   line: string,
@@ -123,7 +123,7 @@ function readLine(
     return { from: packet.source, to: message.to, seqId: message.seqId, kind }
   }
   const { to, seqId, text } = message
-  // The text is copied, because a view would keep the whole chunk in memory while the message waits.
+  // The text is copied, because otherwise it would keep the whole chunk of the socket in memory until it is stored.
   const bytes = Buffer.from(text, 'latin1')
   const received = { from: packet.source, sourceAsReceived: packet.sourceAsReceived, to, seqId, text: bytes }
   if (otherRings.length === 0) return received

@@ -11,8 +11,8 @@ import {
 import type { AvatarUpload, Registration } from './store.ts'
 
 /**
- * A station as a database row, including its avatar without the image. If it never set an avatar, the avatar's members
- * are null.
+ * A station as a database row, with its avatar but not the image. If it never set an avatar, `icon`, `hash` and
+ * `updatedAt` are null.
  */
 export interface StationRecord {
   readonly key: StationKey
@@ -23,15 +23,15 @@ export interface StationRecord {
   readonly updatedAt: number | null
 }
 
-/** A device with a writable {@link Device.lastSeenAt}, which each heartbeat updates. */
+/** A device whose {@link Device.lastSeenAt} is writable, because each registration updates it in place. */
 export type SeenDevice = Device & { lastSeenAt: number }
 
-/** A station that records heartbeats in its device objects. */
+/** A station whose devices are updated in place at each registration. */
 export interface SeenStation extends Station {
   readonly devices: readonly SeenDevice[]
 }
 
-/** Builds a station from a record. Its devices are copies, which may be changed. */
+/** Builds a station from a record. It copies the devices, so that the caller may change them. */
 export function stationFrom(record: StationRecord): SeenStation {
   const { key, registeredAt, devices } = record
   return { key, registeredAt, devices: devices.map((device) => ({ ...device })), avatar: avatarOf(record) }
@@ -42,7 +42,7 @@ function avatarOf({ icon, hash, updatedAt }: StationRecord): Avatar {
   return hash === '' ? { state: 'cleared', updatedAt } : { state: 'set', icon, hash, updatedAt }
 }
 
-/** Whether two avatars look the same to others. A cleared avatar looks like none. */
+/** Whether two avatars look the same to other stations. A cleared avatar looks like no avatar. */
 export function isSameAvatar(first: Avatar | undefined, second: Avatar | undefined): boolean {
   const hash = (avatar: Avatar | undefined) => (avatar?.state === 'set' ? avatar.hash : '')
   return hash(first) === hash(second)
@@ -59,7 +59,7 @@ export function avatarAfter(current: Avatar, uploaded: AvatarUpload | undefined,
   return current.state === 'set' && current.hash === hash ? current : { state: 'set', icon, hash, updatedAt }
 }
 
-/** Whether a registration changes only the time of the last registration of its device. */
+/** Whether a registration changes nothing except its device's {@link Device.lastSeenAt}. */
 export function changesNothing(registration: Registration, station: Station): boolean {
   const { deviceId, platform, pushToken, ackMessages, options = NO_OPTIONS, avatar } = registration
   const device = deviceOf(station, deviceId)
@@ -77,8 +77,8 @@ const HOUR_MS = 3_600_000
 const MONTH_HOURS = 30 * 24
 
 /**
- * Returns how long a device must be silent before a new one may replace it, in milliseconds. This applies to stations
- * with the maximum number of devices.
+ * Returns how long a device must not have registered before a new device may replace it, in milliseconds. Devices are
+ * only replaced at a station with the maximum number of devices.
  */
 export function replaceableAfterMs(expireAfterHours: number): number {
   return Math.min(MONTH_HOURS, expireAfterHours) * HOUR_MS

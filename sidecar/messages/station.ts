@@ -3,7 +3,7 @@ import { type DeviceOptions, takes } from './devices/device-options.ts'
 /** A callsign with optional SSID, `N0CALL` or `N0CALL-7`: upper case, at most 9 characters. */
 export type StationKey = string
 
-/** The push gateways: FCM, APNs, and Web Push (RFC 8030), for which the app chooses the push service. */
+/** The platforms of devices, one for each push gateway: FCM, APNs and Web Push (RFC 8030). */
 export const PLATFORMS = ['android', 'ios', 'webpush'] as const
 export type Platform = (typeof PLATFORMS)[number]
 /** A number for each platform. */
@@ -20,7 +20,7 @@ export type Avatar =
   | { readonly state: 'cleared'; readonly updatedAt: number }
   | { readonly state: 'set'; readonly icon: string; readonly hash: string; readonly updatedAt: number }
 
-/** The id that an app chose for its phone: a secret between app and sidecar. Empty for a device without an id. */
+/** The id that an app chose for its phone. Only the app and the sidecar know it. Empty for a device without an id. */
 export type DeviceId = string
 
 /** The maximum number of devices of a station. */
@@ -42,18 +42,21 @@ export interface Device {
   readonly ackMessages: boolean
   readonly options: DeviceOptions
   /**
-   * Stamp of the device's first registration. It is the device's cursor until the device sends one. The device is not
-   * notified of messages stored before it.
+   * Stamp of the device's first registration. The device is not notified of earlier messages. This stamp serves as the
+   * device's cursor until the device sends one.
    */
   readonly registeredAt: number
   /**
-   * Wall-clock time of the last registration, updated in place. If registrations changed nothing else, a crash may set
-   * it back by up to an hour, or to when the disk failed.
+   * Wall-clock time of the last registration, updated in place. It is not always written to the database at once. So a
+   * crash may set it back by up to an hour, or to the moment at which the disk failed.
    */
   readonly lastSeenAt: number
 }
 
-/** A registered station. Images stay in the database, because those of thousands of stations would fill the memory. */
+/**
+ * A registered station. Avatar images stay in the database, because the images of thousands of stations would fill the
+ * memory.
+ */
 export interface Station {
   readonly key: StationKey
   /** Stamp of the first registration. Messages stored before it do not belong to this registration. */
@@ -64,9 +67,9 @@ export interface Station {
 }
 
 /**
- * Whether a cursor that the device sends is remembered for its later requests. The cursor of a device without an id is
- * not, because anyone can compute the passcode and send a cursor in its name. If that cursor was newer than the
- * device's own, its next heartbeat would skip messages.
+ * Whether the sidecar remembers the cursors that the device sends. It does not for a device without an id: anyone can
+ * compute the passcode and send a cursor in the device's name. If that cursor was too new, the next heartbeat of the
+ * device would skip messages.
  */
 export function remembersCursor(id: DeviceId): boolean {
   return id !== ''
@@ -95,9 +98,9 @@ export function parseDeviceKey(key: string): readonly [station: StationKey, id: 
 }
 
 /**
- * Whether a message to the station is acknowledged: at least one device takes it, wants acks and has a live push token.
- * An ack for a message that no notification announces would mislead the sender. A message in the ring of another
- * station is not acknowledged for that station.
+ * Whether the station wants a message acknowledged: at least one device accepts the message, wants acks and has a live
+ * push token. An ack without a notification to a phone would mislead the sender. A copy for the ring of another station
+ * is never acknowledged.
  */
 export function wantsAcks(
   station: Station | undefined,
@@ -109,7 +112,7 @@ export function wantsAcks(
   return station?.devices.some(isAcknowledging) ?? false
 }
 
-/** Whether acks to the station are stored: at least one of its devices wants them. */
+/** Whether at least one device of the station wants acks. Only then are they stored. */
 export function wantsReceivedAcks(station: Station | undefined): boolean {
   return station?.devices.some(({ options }) => options.wantAcks) ?? false
 }

@@ -30,8 +30,8 @@ export interface StoreSettings {
 }
 
 /**
- * The storage that the message pipeline, the push delivery and the API use. A promise here resolves once its result is
- * durable: a crash right afterwards loses nothing. The only exception is {@link Device.lastSeenAt}. Promises reject
+ * The storage of the message pipeline, the push delivery and the API. Each promise of a write resolves once the write
+ * is durable: a crash right afterwards loses nothing. The only exception is {@link Device.lastSeenAt}. Promises reject
  * with an error that has a `code` and a `remedy`. While the disk refuses writes, reads still work.
  */
 export type Store = ExclusiveStore | SharedStore
@@ -39,7 +39,7 @@ export type Store = ExclusiveStore | SharedStore
 /** A store that this process has to itself, such as a SQLite file. */
 export interface ExclusiveStore extends StoreParts {
   readonly isShared: false
-  /** All messages as they are stored. It is complete, because no other process stores messages. */
+  /** Reports each message when it is stored. It misses none, because no other process stores messages. */
   readonly feed: Feed
   /**
    * Copies the store into the new file `path` while the store is in use. Resolves with the size in bytes. On failure,
@@ -53,8 +53,7 @@ export interface ExclusiveStore extends StoreParts {
 export interface SharedStore extends StoreParts {
   readonly isShared: true
   /**
-   * The keys that all processes sharing the store must have in common. An exclusive store keeps its keys in files
-   * instead.
+   * The keys of all processes that share the store. A process with an exclusive store has its keys in files instead.
    */
   readonly keyring: Keyring
 }
@@ -70,7 +69,10 @@ interface StoreParts {
   readonly housekeeping: Housekeeping
   readonly leases: Leases
   readonly instances: Instances
-  /** Returns the error code while writes fail, or undefined while they work. The store retries every few seconds. */
+  /**
+   * Returns the error code while writes fail, or undefined while they work. The store tries to write again every few
+   * seconds.
+   */
   fault(): string | undefined
   /** Tries a minimal write and updates {@link fault} by its result. Never rejects. */
   probe(): Promise<void>
@@ -84,14 +86,14 @@ export interface Registration {
   readonly platform: Platform
   readonly pushToken: string
   readonly ackMessages: boolean
-  /** Default: none. */
+  /** Default: {@link NO_OPTIONS}. */
   readonly options?: DeviceOptions
   readonly avatar?: AvatarUpload
-  /** The network of the client. The limit of new stations and devices applies per network. */
+  /** The network of the client's address. The limit of new stations and devices applies to each network. */
   readonly client: string
 }
 
-/** An uploaded avatar. The sidecar computes `hash`. Empty `icon` and `image` clear the avatar. */
+/** An uploaded avatar. If `icon` and `image` are empty, it clears the avatar. The sidecar computes `hash` itself. */
 export interface AvatarUpload {
   readonly icon: string
   readonly image: string
@@ -116,12 +118,15 @@ export interface AvatarRecord {
  * - `limited`: the station or device is new, and its client has reached the limit of new ones in this hour.
  */
 export type RegisterOutcome =
-  /** `displaced`: the unproven station that was removed to make room. */
+  /** `displaced`: the unproven station that was removed from the full registry. */
   | { readonly kind: 'created'; readonly station: Station; readonly displaced?: StationKey }
   | { readonly kind: 'joined' | 'refreshed'; readonly station: Station }
   | { readonly kind: 'full' | 'devices_full' | 'limited' }
 
-/** Selects devices of a station; all of them by default. `seenBeforeMs` is wall-clock time. */
+/**
+ * Selects devices of a station by all given members; without members, all devices. `seenBeforeMs`: devices that last
+ * registered before this wall-clock time.
+ */
 export interface DeviceFilter {
   readonly deviceId?: DeviceId
   /** Selects the device only if this is its token. */
@@ -131,16 +136,20 @@ export interface DeviceFilter {
 
 /**
  * The outcome of a removal:
- * - `none`: there were no such devices.
+ * - `none`: no device matched the filter.
  * - `wrong_token`: the device has another push token.
- * - `silenced`: the device stays, without notifications and acks until it registers again. Its token has changed
- *   before, so a stranger may have taken over the device or registered it first. The history is kept in case the phone
- *   returns.
- * - `devices`: the devices were removed; `station`: the last device was removed, and the station with it.
+ * - `silenced`: the device stays, but gets no notifications and its messages no acks until it registers again. Its
+ *   token has changed before, so one of the tokens may be a stranger's. The history is kept in case the real phone
+ *   registers again.
+ * - `devices`: the devices were removed, and the station has others.
+ * - `station`: the last device was removed, and the station with it.
  */
 export type RemoveOutcome = 'none' | 'wrong_token' | 'silenced' | 'devices' | 'station'
 
-/** The registry. All lookups but {@link Stations.find} use memory only, because the pipeline makes one per packet. */
+/**
+ * The registry of stations. Lookups read only memory, because the pipeline makes one for each packet. Only {@link
+ * Stations.find} reads the database.
+ */
 export interface Stations {
   get(key: StationKey): Station | undefined
   /**
@@ -150,75 +159,81 @@ export interface Stations {
   readonly size: number
   keys(): Iterable<StationKey>
   /**
-   * Returns the other stations that get a message to `addressee`, because one of their devices wants messages to all
-   * SSIDs of its callsign.
+   * Returns the stations that get a message to `addressee` although it is addressed to another SSID of their callsign.
+   * One of their devices wants messages to all SSIDs.
    */
   besides(addressee: StationKey): readonly StationKey[]
-  /** Returns all stations with such a device. */
+  /** Returns all stations with a device that wants messages to all SSIDs of its callsign. */
   anySsidKeys(): readonly StationKey[]
   /**
-   * Counts each station once, under the platform of its oldest device. So the sum over all platforms is the number of
-   * stations.
+   * Returns the number of stations for each platform. A station is counted under the platform of its oldest device
+   * only, so the sum is the number of stations.
    */
   countStations(): ByPlatform
-  /** Counts the devices of all stations. */
+  /** Returns the number of devices for each platform. */
   countDevices(): ByPlatform
   /**
    * Registers a station and device. If another device of the station has this `pushToken`, that device's token is
-   * marked dead. Other stations do not change, because one phone may have two callsigns.
+   * marked dead. Other stations with this token stay unchanged, because one phone may have two callsigns.
    */
   register(registration: Registration): Promise<RegisterOutcome>
   /**
-   * Marks the station as proven: it synced, or a push gateway accepted its token. A second registration proves it too.
-   * In a full registry, a new station replaces the oldest unproven station that is older than {@link UNPROVEN_MS}.
-   * Never throws. The mark is stored later.
+   * Marks the station as proven, which means that it probably belongs to a real phone. Call when it has synced, or when
+   * a push gateway has accepted its token; a second registration proves it too. In a full registry, a new station
+   * replaces the oldest unproven station, once that is older than {@link UNPROVEN_MS}. Never throws. The store writes
+   * the mark later.
    */
   prove(key: StationKey): void
   /** Removes devices. With the last device, the station and its history are removed. */
   remove(key: StationKey, filter?: DeviceFilter): Promise<RemoveOutcome>
-  /** Records that the push gateway reported `pushToken` dead. No effect if the device has another token by now. */
+  /** Records that the push gateway reported `pushToken` dead. Has no effect if the device has another token by now. */
   markTokenDead(key: StationKey, deviceId: DeviceId, pushToken: string): Promise<void>
-  /** Grows whenever the avatar hash of any station may have changed, so that caches of hashes know when to reload. */
+  /**
+   * A number that increases when the avatar hash of any station may have changed. It tells caches of hashes when to
+   * reload.
+   */
   readonly avatarChanges: number
   /** Reads the avatars with their images. The result contains only those of `keys` that have an avatar. */
   avatars(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarRecord>>
   /**
-   * Calls `listener` after stations were added or removed, or {@link anySsidKeys} changed, once the change is durable.
+   * Calls `listener` once the change is durable, after stations were added or removed, or after {@link anySsidKeys}
+   * changed.
    */
   onChange(listener: () => void): void
 }
 
-/** The outcome of storing a message. With `ack`, the caller must send the ack now. */
+/** The outcome of storing a message. If `ack` is true, the caller must send the ack now. */
 export type AppendOutcome =
   | { readonly kind: 'stored'; readonly message: StoredMessage; readonly ack: boolean }
-  /** `stamp`: with `ack`, the stamp of the message of which this is a copy, if its ring still holds it. */
+  /** `stamp`: if `ack` is true, the stamp of the earlier, equal message, if the ring still has it. */
   | { readonly kind: 'duplicate'; readonly ack: boolean; readonly stamp?: number }
-  /** The station is not, or is no longer, registered. */
+  /** The station is not registered, or no longer. */
   | { readonly kind: 'no_station' }
 
 /** The newest messages of each station, in a ring of fixed size. */
 export interface History {
   /**
-   * Stores the messages that are no duplicates, in order, in one transaction with other waiting writes. Outcomes are in
-   * the order of `messages`. Rejects if none of them could be stored. With `store_overloaded`, the caller should await
-   * its earlier appends before it reads more.
+   * Stores the messages that are no duplicates, in their order. Other waiting writes may share the transaction.
+   * Resolves with the outcomes in the order of `messages`, or rejects if none could be stored. After the error
+   * `store_overloaded`, the caller should wait for its earlier appends before it reads more.
    *
-   * `mayAck`: whether the caller could send acks now. Only then can an outcome have `ack`, and only one of all callers
-   * gets it. The message must have a sequence id, its station must want to acknowledge it ({@link wantsAcks}), and the
-   * throttle must allow the ack. The ack is then recorded as sent, also for the operator: see {@link StationReports}.
+   * `mayAck`: whether the caller could send acks now. Only then can `ack` in an outcome be true, and for each ack it is
+   * true for one process only. The message must have a sequence id, its station must want to acknowledge it ({@link
+   * wantsAcks}), and the throttle must allow the ack. The ack is then recorded as sent, also for the operator: see
+   * {@link StationReports}.
    */
   append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
-   * Returns the messages newer than `from` (by default `since`) that the device takes, oldest first. `since` is the
-   * cursor that the device sent. `answerStamp` is computed as by {@link Cursors.stampFor}, for an answer with the
+   * Returns the messages newer than `from` that the device accepts, oldest first. `since` is the cursor that the device
+   * sent, and the default of `from`. `answerStamp` in the result is computed by {@link Cursors.stampFor} for the
    * messages and acks newer than `since`. Returns undefined if the station is not registered, or has no such device.
    */
   since(station: StationKey, deviceId: DeviceId, since: number, from?: number): Promise<NewMessages | undefined>
-  /** Maximum number of messages in a station's ring. A new message beyond it replaces the oldest. */
+  /** Maximum number of messages in a station's ring. In a full ring, a new message replaces the oldest. */
   readonly perStation: number
 }
 
-/** New messages of a station and the data for an answer with them, all read at one moment. */
+/** New messages of a station, with the other data of the answer to the phone. All of it is from the same moment. */
 export interface NewMessages {
   readonly messages: readonly StoredMessage[]
   /**
@@ -226,62 +241,66 @@ export interface NewMessages {
    */
   readonly acks?: readonly StoredAck[]
   /**
-   * Whether the answer fits all devices of the station without options: the device has none, and the ring has no
-   * messages to other SSIDs of the station's callsign.
+   * Whether all devices of the station without options would get the same answer. This is the case if the device has no
+   * options and the ring has no messages to other SSIDs of the callsign.
    */
   readonly isShareable: boolean
   /** The stamp of the answer, which the phone stores as its next cursor. */
   readonly answerStamp: number
-  /** Stamp of the station's registration. Its ring has no earlier messages. */
+  /** Stamp of the station's registration. The ring has no earlier messages. */
   readonly registeredAt: number
   /** Stamp of the station's newest message, or of its newest ack if the device wants acks; 0 if it has none. */
   readonly newest: number
   /** Stamp of the newest message that the ring has dropped since the station's registration; 0 if there is none. */
   readonly newestDropped: number
   /**
-   * A string that changes if the store may have lost messages, as after a failover. Messages cached before the change
-   * are then invalid. Absent for an exclusive store.
+   * A string that changes when the store may have lost messages, for example after a failover. Caches must then drop
+   * messages that they cached earlier. Absent for an exclusive store.
    */
   readonly lineage?: string
 }
 
-/** A feed of all messages as they are stored, for caches of rings in memory. */
+/** A feed that reports each stored message, for caches of rings in memory. */
 export interface Feed {
-  /** Calls `listener` with stored messages, in order, once they are durable and before any outcome is returned. */
+  /**
+   * Calls `listener` with messages in the order in which they were stored. They are durable, but {@link History.append}
+   * has not returned their outcomes yet.
+   */
   onStored(listener: (messages: readonly StoredMessage[]) => void): void
 }
 
 /**
- * Issues stamps: times in milliseconds that strictly increase, across restarts and backward steps of the clock. Stored
- * messages have stamps, and answers to phones have stamps that serve as cursors.
+ * Issues stamps: times in milliseconds that strictly increase, across restarts and backward steps of the clock. Each
+ * stored message has a stamp. Each answer to a phone has a stamp too, which serves as a cursor.
  */
 export interface Stamps {
-  /** Returns a stamp above the stamps of everything that is stored. */
+  /** Returns a stamp that is greater than the stamps of all stored messages and acks. */
   issue(): Promise<number>
 }
 
 /**
- * Decides the stamp of each answer to a phone, using one cursor per device. A phone stores the newest stamp of its
- * answers as its next cursor. So no answer may have a stamp above that of a message that the phone has not seen. The
- * sidecar knows that an answer arrived only once the phone sends its stamp as a cursor.
+ * Decides the stamp of each answer to a phone. The phone stores the newest stamp that it received, and sends it as its
+ * cursor in the next request. So no answer may have a newer stamp than a message that the phone has not received. The
+ * sidecar knows that an answer arrived only when the phone sends its stamp as a cursor.
  */
 export interface Cursors {
   /**
    * Returns the stamp of an answer to a device.
    *
-   * - If the answer has messages, it is `lastMessage`, the stamp of the last one.
-   * - Otherwise it is a new stamp if no message newer than the device's cursor is stored. If one is, it is that cursor.
+   * - If the answer has messages, the stamp is `lastMessage`, which is the stamp of the last one.
+   * - Otherwise, if a message newer than the device's cursor is stored, the stamp is that cursor. If not, it is a new
+   *   stamp.
    *
-   * The device's cursor is `since`, if this request sent it. Otherwise it is the newest cursor that the device sent
-   * before, or the stamp of its registration. A cursor above every stamp ever issued is ignored. Cursors that the
-   * device without an id sent before are not remembered, because a stranger could have sent them. If `deviceId` is
-   * undefined, the request may be from any device of the station, and the oldest of their cursors decides.
+   * The device's cursor is `since` if the request has it. Otherwise it is the newest cursor that the device sent
+   * before, or the stamp of its registration. A cursor that is greater than every issued stamp is ignored. Cursors of a
+   * device without an id are not remembered, because a stranger could have sent them. If `deviceId` is undefined, the
+   * request may be from any device of the station, and the oldest of the devices' cursors applies.
    */
   stampFor(station: StationKey, deviceId: DeviceId | undefined, since?: number, lastMessage?: number): Promise<number>
 }
 
 /**
- * Maintenance of the store. It works in slices of a few milliseconds, so that requests are served in between. Once
+ * Maintenance of the store. It works for a few milliseconds at a time, so that requests do not have to wait. When
  * `signal` is aborted, it stops early, without an error.
  */
 export interface Housekeeping {
@@ -291,15 +310,15 @@ export interface Housekeeping {
    */
   expire(beforeMs: number, signal: AbortSignal): Promise<number>
   /**
-   * Removes orphaned rows, which only exist if another program edited the database, and resolves with their number.
+   * Removes orphaned rows, and resolves with their number. Such rows only exist if another program edited the database.
    * Also removes dropped messages that are too old to have duplicates. On SQLite, it then checkpoints and optimizes the
    * file.
    */
   tidy(signal: AbortSignal): Promise<number>
   /**
-   * Returns the wall-clock time since which at least one process has served phones without a break. Breaks in which no
-   * phone misses its heartbeat are ignored. Undefined for an exclusive store, because its only process knows this
-   * itself.
+   * Returns the wall-clock time since which at least one process has served phones without a break. Breaks that are too
+   * short to miss a heartbeat are ignored. Undefined for an exclusive store, because its only process knows its own
+   * start.
    */
   readonly presentSince: (() => Promise<number>) | undefined
   /** Returns the size of the database in bytes. */

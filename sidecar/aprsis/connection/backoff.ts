@@ -2,8 +2,8 @@ const SHORTEST_MS = 1000
 const LONGEST_MS = 60_000
 
 /**
- * Range of the delay after a dropped login. It is short enough that a connection can be up again within 5 s. It is long
- * enough not to burden a server with a login every second.
+ * Range of the delay after a dropped login. It is short enough that a connection is up again within 5 s, and long
+ * enough that the server need not handle a login every second.
  */
 const DROPPED_SHORTEST_MS = 2000
 const DROPPED_LONGEST_MS = 4000
@@ -19,9 +19,8 @@ export function backoffMs(failures: number, random: number): number {
 }
 
 /**
- * Returns the delay, in milliseconds, after a server accepted the login and then ended the connection. It does not
- * grow: while a server accepts logins, each second without a connection costs messages, because APRS-IS sends each
- * message once.
+ * Returns the delay, in milliseconds, after a server accepted the login and then ended the connection. The delay does
+ * not grow with each drop. APRS-IS sends each message once, so each second without a connection loses messages.
  */
 export function afterDropMs(random: number): number {
   return spread(DROPPED_SHORTEST_MS, DROPPED_LONGEST_MS, random)

@@ -5,13 +5,16 @@ import type { Duplex } from 'node:stream'
 export type Connect = (to: { readonly host: string; readonly port: number }) => Duplex
 
 /**
- * How long each address of a host name but the last is tried. Node.js's default of 250 ms is less than a round trip by
- * satellite. On such a line, a host would be unreachable if its last address does not work, such as an IPv6 address
- * without IPv6 routing.
+ * How long to try each address of a host name except the last one. The default of Node.js, 250 ms, is less than a round
+ * trip by satellite. With it, a satellite user could reach a host only at its last address, which may be an IPv6
+ * address without a route.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 
-/** Connects by TCP. Looks the name up each time, because rotate.aprs2.net resolves to another server each time. */
+/**
+ * Connects over TCP. It resolves the host name at each call, because rotate.aprs2.net leads to another server each
+ * time.
+ */
 export const connectTcp: Connect = ({ host, port }) =>
   connect({
     host,

@@ -8,16 +8,16 @@ import type { LineIntake } from './line-intake.ts'
 import { Outages } from './outages.ts'
 import { Session } from './session.ts'
 
-/** After a login has lasted this long, the next fault counts as the first one again. */
+/** A login that lasts this long is stable: the next fault is treated as the first one. */
 const STABLE_MS = 60_000
 
 /**
- * How often a connection may log in again because another listener uses the same server. The number is limited, because
- * there may be no other server.
+ * Limit of logins by which a connection tries to reach another server than another listener. There may be no other
+ * server.
  */
 const MAX_MOVES = 3
 
-/** Delay before the connection checks again whether it may log in with its callsign. */
+/** Delay before the connection checks again whether it may use its callsign. */
 const MAY_LOG_IN_AGAIN_MS = 1000
 
 /**
@@ -25,8 +25,8 @@ const MAY_LOG_IN_AGAIN_MS = 1000
  * - `connecting`: the login is not answered yet.
  * - `up`: logged in, and the server has the newest filter.
  * - `confirming`: logged in, and a filter change is not confirmed yet.
- * - `unconfirmed`: logged in, but the server does not answer `#filter` lines. The newest filter is assumed to be set,
- *   but only a new login makes this certain.
+ * - `unconfirmed`: logged in, but the server does not answer `#filter` lines. It probably has the newest filter, but
+ *   only a new login makes this certain.
  * - `waiting`: not connected; the next try follows after a delay.
  * - `leaving`: reads the server's last data, then is `closed`.
  */
@@ -41,14 +41,14 @@ export interface ConnectionStatus {
   /** Wall-clock time of the last change of `state`, in milliseconds since 1970. */
   readonly sinceMs: number
   readonly filter: string
-  /** Number of logins that a server accepted and then ended within the last 15 minutes, up to 20. */
+  /** Number of logins, within the last 15 minutes, that a server accepted and then ended; at most 20. */
   readonly recentDrops: number
-  /** Bytes over all logins of this connection. */
+  /** Bytes received in all sessions of this connection. */
   readonly bytesIn: number
   readonly bytesOut: number
 }
 
-/** The settings and callbacks of a connection, which the fleet provides. */
+/** The settings and callbacks of a connection. The fleet provides them. */
 export interface ConnectionParts {
   readonly connect: Connect
   readonly host: string
@@ -72,11 +72,12 @@ export interface ConnectionParts {
   /** Whether this server is known to leave `#filter` lines unanswered. */
   readonly isSilent: (server: string) => boolean
   /**
-   * Called when the server confirmed a changed filter, or left it unanswered. Not called for the filter of the login.
+   * Called when the server has confirmed a `#filter` line, or left it unanswered. Not called for the filter in the
+   * login line.
    */
   readonly onFilterAnswer: (server: string, outcome: 'confirmed' | 'unanswered') => void
   /**
-   * Whether another connection is taking over the callsign. Then the server ends this connection, which is not a fault.
+   * Whether a newer connection logs in with the same callsign. The server then ends this connection, which is no fault.
    */
   readonly hasSuccessor: () => boolean
   /** Called after each change of the status. */
@@ -84,14 +85,15 @@ export interface ConnectionParts {
 }
 
 /**
- * Maintains one login to APRS-IS until {@link leave} or {@link close}.
+ * Keeps one login to APRS-IS up, and reconnects after faults, until {@link leave} or {@link close}.
  *
  * It runs one {@link Session} at a time. Its states are those of {@link ConnectionState}:
- * - A new session is `connecting`, `confirming` once logged in, then `up` or `unconfirmed`, depending on the outcome
- *   for the filter.
- * - When a session ends, it is `waiting`; {@link Outages} computes the delay. Then the next session starts.
- * - If another listener uses the same server, it *moves*: it ends its session and starts the next one at once. It does
- *   so at most three times until a login is stable.
+ * - A new session is `connecting`. Once logged in, it is `confirming`, and then `up` or `unconfirmed`, depending on the
+ *   server's answer to the filter.
+ * - After a session ends, the connection is `waiting` for the delay that {@link Outages} computes. Then the next
+ *   session starts.
+ * - If another listener uses the same server, the connection *moves*: it ends its session and starts the next one at
+ *   once. It moves at most three times until a login is stable.
  * - {@link leave} and {@link close} are final: no session starts afterwards.
  */
 export class Connection {
@@ -104,12 +106,12 @@ export class Connection {
   #sinceMs: number
   #session: Session | undefined
   #login: LoginAnswer | undefined
-  /** The timer that ends the wait before the next try, or marks a login as stable. */
+  /** The timer for the next try while `waiting`, or for marking a login as stable. */
   #timer: Timer | undefined
   #moves = 0
   #moving = false
   #paused = false
-  /** Bytes of the sessions that have ended. */
+  /** Bytes received in earlier sessions. */
   #bytesIn = 0
   #bytesOut = 0
 
@@ -283,8 +285,8 @@ export class Connection {
   }
 
   /**
-   * Leaves a server that another listener uses, so that one failing server cannot disconnect both. Until this
-   * connection is logged in again, the other listener receives everything.
+   * Logs in again to leave a server that another listener uses, so that one failing server cannot disconnect both.
+   * Meanwhile, the other listener receives all messages.
    */
   #move(server: string): void {
     const { callsign, log } = this.#parts
@@ -292,7 +294,8 @@ export class Connection {
     this.#moving = true
     this.#login = undefined
     this.#timer?.cancel()
-    // If the address leads to only one server, every move fails. So only the first is logged at level info.
+    // If the address leads to only one server, each login reaches it again. So only the first move is logged at level
+    // info.
     const report = this.#moves === 1 ? log.info : log.debug
     report(
       'upstream-moves',
@@ -329,11 +332,12 @@ export class Connection {
 
   #tryAgain(login: LoginAnswer | undefined, reason: string): void {
     const { passcode, hasSuccessor, metrics } = this.#parts
-    // A stable login resets the limit of moves.
+    // After a stable login, the connection may move three times again.
     if (this.#outages.isStable) this.#moves = 0
     const isReplaced = hasSuccessor()
     if (login && !isReplaced) metrics.count('upstream_disconnects')
-    // A server that rejected the passcode may not want this client at all, so an unverified login counts as a failure.
+    // A server that rejects the passcode may reject every login. So a login that stays unverified is handled as a
+    // failure.
     const wasWelcome = login !== undefined && (login.verified || passcode === -1)
     this.#connectIn(
       wasWelcome ? this.#outages.dropped(reason, isReplaced) : this.#outages.failed(reason, login !== undefined),

@@ -4,16 +4,16 @@ import { confirmationLine, filterLine, isAboutFilter } from '../protocol/filter.
 
 const ANSWER_TIMEOUT_MS = 10_000
 
-/** How often a `#filter` line is sent, in total, if the server does not answer. */
+/** Limit of times that a `#filter` line is sent while the server does not answer. */
 const TRIES = 2
 
 /**
- * The outcome for the newest filter:
+ * How the server got the newest filter, and whether it confirmed it:
  *
  * - `set_by_login`: it was in the login line, which the server accepted.
  * - `confirmed`: the server answered the `#filter` line.
- * - `unanswered`: it was sent to a server that does not answer `#filter` lines. The server may have applied it
- *   (udpgate4, aprsgo), or may still use the filter of the login (Polaric aprsd).
+ * - `unanswered`: the server does not answer `#filter` lines. It may have applied this one (as udpgate4 and aprsgo do),
+ *   or may still use the filter of the login line (as Polaric aprsd does).
  */
 export type FilterOutcome = 'set_by_login' | 'confirmed' | 'unanswered'
 
@@ -31,13 +31,14 @@ interface FilterExchangeParts {
 /**
  * Changes the filter of a running login. At most one `#filter` line awaits its answer.
  *
- * - `login`: before the login. The login line will contain the newest filter.
- * - `settled`: the newest filter is confirmed, or was written to a silent server.
- * - `asked`: a `#filter` line awaits its answer for 10 s, and is sent twice at most. An answer leads to `settled`, or
- *   to the next `#filter` line if the filter has changed meanwhile. Without any answer, the server counts as silent.
+ * - `login`: the login line is not sent yet. It will contain the newest filter.
+ * - `settled`: the server has confirmed the newest filter, or is silent and was sent that filter.
+ * - `asked`: a `#filter` line waits up to 10 s for its answer, and is sent at most twice. After an answer, the state is
+ *   `settled`, or the next `#filter` line is sent if the filter has changed meanwhile. A server that does not answer is
+ *   *silent*.
  *
- * A silent server's filters count as `unanswered` once written. If such a server answers later, the exchange sends the
- * filter again and waits for answers from then on.
+ * With a silent server, the outcome of each filter is `unanswered` as soon as it is sent. If the server answers later,
+ * the exchange sends the filter again, and waits for answers from then on.
  */
 export class FilterExchange {
   readonly #parts: FilterExchangeParts
@@ -45,7 +46,7 @@ export class FilterExchange {
   #wanted: string
   /** The newest filter that was sent. */
   #sent = ''
-  /** The filter sent before that one. A late confirmation of it does not confirm the newest filter. */
+  /** The filter sent before `#sent`. A late confirmation of this filter does not confirm `#sent`. */
   #previous: string | undefined
   #tries = 0
   #silent = false
@@ -64,8 +65,8 @@ export class FilterExchange {
   }
 
   /**
-   * Call when the server has accepted the login line. Then it has accepted the filter too; otherwise it would have
-   * closed the connection.
+   * Call when the server has accepted the login. It has then accepted the filter in the login line too, because
+   * otherwise it would have closed the connection.
    */
   loggedIn(): void {
     this.#silent = this.#parts.isSilent()
@@ -95,8 +96,8 @@ export class FilterExchange {
   }
 
   /**
-   * Whether a line confirms the previous filter. Servers repeat only the beginning of a filter, so two filters with
-   * equal beginnings cannot be distinguished.
+   * Whether a line confirms the previous filter instead of the newest. Servers repeat only the beginning of a filter.
+   * If both filters begin alike, the line is assumed to confirm the newest.
    */
   #isLate(line: string): boolean {
     if (this.#previous === undefined || line === confirmationLine(this.#sent)) return false

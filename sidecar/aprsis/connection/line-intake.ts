@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 
-/** Limit of packet lines that the pipeline is still processing. Above it, the sockets are not read. */
+/** Limit of packet lines that the pipeline has not finished. Above it, the sockets are not read. */
 const MAX_UNSETTLED_LINES = 5000
 
 interface LineIntakeParts {
@@ -14,11 +14,11 @@ interface LineIntakeParts {
 }
 
 /**
- * Passes packet lines from all sessions to the pipeline, and limits how many the pipeline holds.
+ * Passes packet lines from all sessions to the pipeline, and limits how many the pipeline processes at a time.
  *
- * - It is full above 5,000 unsettled lines, until fewer than half as many are left. A full intake still accepts the
- *   lines that the sockets have already read.
- * - Once closed, it drops every line.
+ * - The intake is *full* when more than 5,000 lines are unsettled, until fewer than 2,500 are left. A full intake still
+ *   accepts lines that were already read from a socket.
+ * - After {@link close}, it drops every line.
  */
 export class LineIntake {
   readonly #parts: LineIntakeParts

@@ -14,9 +14,10 @@ interface OutagesParts {
 /**
  * Tracks the faults of one connection. Decides when to retry, and at which level each fault is logged.
  *
- * - A *drop* is a login that the server accepted and then ended. A *failure* is a try without a login.
- * - Both are counted until {@link recovered}. A drop also resets the number of failures, because the server was
- *   reachable.
+ * - A *drop* is the end of a login that the server had accepted. A *failure* is a try that did not lead to an accepted
+ *   login.
+ * - Drops and failures are counted until {@link recovered}. A drop resets the number of failures, because the server
+ *   was reachable.
  * - Three drops within 15 minutes mean that the connection flaps. This is logged once per period of flapping.
  */
 export class Outages {
@@ -41,8 +42,7 @@ export class Outages {
   }
 
   /**
-   * Whether the next login should be logged at level info. After repeated drops, most logins are only logged at level
-   * debug.
+   * Whether the next login is logged at level info. After several drops, most logins are only logged at level debug.
    */
   get isLoginNotable(): boolean {
     return isPowerOfTwo(this.#drops)
@@ -79,7 +79,8 @@ export class Outages {
     const { callsign, log, random } = this.#parts
     this.#failures += 1
     const retryInMs = backoffMs(this.#failures, random())
-    // An outage is logged once, not at each try. If it began with a drop that was logged, the failure is not logged.
+    // An outage is logged as a warning once, not at each try. If a logged drop began the outage, its failures are not
+    // logged.
     const isFirst = this.#failures === 1 && (this.#drops === 0 || !isPowerOfTwo(this.#drops))
     const report = wasLoggedIn || isFirst ? log.warn : log.debug
     report('upstream-down', 'The connection to APRS-IS failed; the sidecar tries again.', {
@@ -106,7 +107,9 @@ export class Outages {
   }
 }
 
-/** Returns true for 0, 1, 2, 4, 8 and so on. Thins out log lines that would repeat every few seconds for hours. */
+/**
+ * Returns true for 0, 1, 2, 4, 8 and so on. By this rule, a fault that repeats for hours is logged less and less often.
+ */
 function isPowerOfTwo(times: number): boolean {
   return times === 0 || Number.isInteger(Math.log2(times))
 }

@@ -9,9 +9,9 @@ import { Session } from './session.ts'
 export interface ProbeOutcome {
   /** The callsign that was used. */
   readonly callsign: string
-  /** The server's name, and whether it accepted the passcode; undefined if the login failed. */
+  /** The server's name, and whether the server accepted the passcode; undefined if the login failed. */
   readonly login: { readonly server: string; readonly verified: boolean } | undefined
-  /** The server's answer to a change of the filter; undefined if the session ended before it. */
+  /** Whether the server answered the change of the filter; undefined if the session ended earlier. */
   readonly filter: 'confirmed' | 'unanswered' | undefined
   /** Why the session ended. */
   readonly reason: string
@@ -20,15 +20,15 @@ export interface ProbeOutcome {
 /**
  * Logs in once, changes the filter once, and logs out. Takes at most 40 s.
  *
- * A server drops the older of two logins with the same callsign, and a sidecar may be running. So the probe uses
- * another SSID, if the callsign is short enough: the one that the sidecar would use last.
+ * A server drops the older of two logins with the same callsign, and a sidecar may be running. So the probe logs in
+ * with the SSID that a sidecar would use last, unless the callsign is too long for an SSID.
  */
 export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<ProbeOutcome> {
   const { host, port, callsign: configured, passcode } = settings
   const otherCallsigns =
     loginCallsignCount(configured) > 1 ? loginCallsigns(configured).filter((callsign) => callsign !== configured) : []
   const callsign = otherCallsigns.at(-1) ?? configured
-  // Both filters request only messages to the login's own callsign, which it gets anyway.
+  // Both filters request only messages to the callsign of the login, which the server sends anyway.
   const [first, second] = [`g/${callsign}`, `g/${callsign}/${callsign}-0`]
   return new Promise((resolve) => {
     let login: ProbeOutcome['login']

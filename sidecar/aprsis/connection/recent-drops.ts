@@ -4,8 +4,8 @@ const WINDOW_MS = 15 * 60_000
 const MAX_KEPT = 20
 
 /**
- * Number of drops within the window that counts as flapping. A server's restart causes one drop, an unreliable network
- * two.
+ * Number of drops within the window that counts as flapping. A restart of the server causes one drop, and an unreliable
+ * network two.
  */
 export const FLAPPING_DROPS = 3
 
@@ -14,8 +14,8 @@ export const LIKELY_CAUSE_OF_FLAPPING =
   'Probably another program logs in with the same callsign, and the server drops the older login each time: set aprsis.callsign to an SSID that nothing else uses.'
 
 /**
- * The logins of one connection that a server accepted and then ended within the last 15 minutes. Times are elapsed
- * milliseconds.
+ * The logins of one connection that a server accepted and then ended within the last 15 minutes. Its methods take the
+ * elapsed time in milliseconds.
  */
 export class RecentDrops {
   readonly #times: number[] = []

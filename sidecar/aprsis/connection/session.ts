@@ -13,22 +13,22 @@ const LOGIN_TIMEOUT_MS = 10_000
 const LEAVE_TIMEOUT_MS = 5000
 const FLUSH_TIMEOUT_MS = 1000
 
-/** Maximum length of a packet line. Servers drop longer ones. */
+/** Maximum length of a packet line in bytes, without its line end. Servers drop longer lines. */
 const MAX_PACKET_LINE_BYTES = 509
 
-/** Limit of unsent output: more than a thousand acks. Above it, lines are refused. */
+/** Limit of unsent output in bytes: more than a thousand acks. Above it, {@link Session.send} refuses lines. */
 const MAX_UNSENT_BYTES = 65_536
 
 /**
  * After a read with more lines than this, other work gets a turn of the event loop. Node.js reads up to 2 MB in one
- * turn. In one such read, a hostile server could send a million short lines and delay syncs for seconds. The whole
- * network sends some hundred lines a second.
+ * turn. In that, a hostile server could send a million short lines, which would delay API requests for seconds. The
+ * whole APRS-IS network sends some hundred lines a second.
  */
 const MANY_LINES = 1000
 
 const HASH = 35
 
-/** The settings and callbacks of a session, which its connection provides. */
+/** The settings and callbacks of a session. Its connection provides them. */
 export interface SessionParts {
   readonly connect: Connect
   readonly host: string
@@ -56,13 +56,14 @@ export interface SessionParts {
 /**
  * One TCP connection to an APRS-IS server, from the connection attempt to its end.
  *
- * - It connects within 10 s, and sends the login line if `mayLogIn` allows it. The server must answer within 10 s.
+ * - It must connect within 10 s. Then it sends the login line, if `mayLogIn` allows it, and the server must answer
+ *   within 10 s.
  * - Once logged in, it can change its filter. A verified login can also send packets.
- * - {@link leave} ends the sending side and reads until the server closes, for at most 5 s. While paused, it waits
- *   longer.
- * - {@link end} waits at most 1 s until the output is handed to the kernel, then closes.
- * - A socket error, a timeout or a silent server ends it at any time. When `onEnd` is called, the socket is destroyed
- *   and no timer is left.
+ * - {@link leave} ends the sending side, and reads until the server closes, for at most 5 s. This limit does not apply
+ *   while reading is paused.
+ * - {@link end} waits at most 1 s until the kernel has all output, then closes.
+ * - A socket error, a timeout or a silent server ends the session at any time. When `onEnd` is called, the socket is
+ *   destroyed and no timer is left.
  *
  * Packet lines go to the intake from the first read on, even before the login is answered.
  */
@@ -76,7 +77,7 @@ export class Session {
   #login: LoginAnswer | undefined
   #paused = false
   #phase: 'open' | 'leaving' | 'ended' = 'open'
-  /** The server's last comment line. It may say why the server refuses a login. */
+  /** The server's last comment line. It may name the reason why the server refuses a login. */
   #lastComment = ''
   #bytesIn = 0
   #bytesOut = 0
@@ -115,7 +116,10 @@ export class Session {
     return this.#bytesOut
   }
 
-  /** Sets another filter of at most {@link IN_PLACE_BYTES}. It is sent once the login is answered. */
+  /**
+   * Sets another filter of at most {@link IN_PLACE_BYTES}. Before the login is answered, the change waits for the
+   * answer.
+   */
   setFilter(filter: string): void {
     this.#filters.setFilter(filter)
   }
@@ -131,7 +135,8 @@ export class Session {
   }
 
   /**
-   * Stops reading; if the login is not answered yet, once it is. Meanwhile, data waits at the server and in the kernel.
+   * Stops reading. If the login is not answered yet, reading stops after the answer. Meanwhile, data waits at the
+   * server and in the kernel.
    */
   pause(): void {
     this.#paused = true
@@ -143,7 +148,7 @@ export class Session {
     this.#socket.resume()
   }
 
-  /** Ends the connection after everything that the server sent has been read, or after 5 s. */
+  /** Ends the session after reading everything that the server has sent (5 s at most). */
   leave(): void {
     if (this.#phase !== 'open') return
     this.#phase = 'leaving'
@@ -153,7 +158,7 @@ export class Session {
     this.#awaitLastLines()
   }
 
-  /** Ends the connection after its output has been handed to the kernel, or after 1 s. */
+  /** Ends the session once the kernel has all its output, or after 1 s. */
   end(): void {
     if (this.#phase === 'ended') return
     if (!this.#login) {
@@ -228,7 +233,7 @@ export class Session {
     this.#socket.write(bytes)
   }
 
-  /** Gives other work one turn of the event loop before the next read. */
+  /** Lets other work run for one turn of the event loop before the next read. */
   #yieldOnce(): void {
     this.#socket.pause()
     setImmediate(() => {
@@ -237,7 +242,8 @@ export class Session {
   }
 
   #awaitLastLines(): void {
-    // While reading is paused, the last lines may still be in the kernel, so the timeout starts again.
+    // While reading is paused, the last lines may still be in the kernel. So the timeout starts again until reading
+    // resumes.
     this.#within(LEAVE_TIMEOUT_MS, () => (this.#paused ? this.#awaitLastLines() : this.#finish('left')))
   }
 

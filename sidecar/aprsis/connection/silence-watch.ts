@@ -1,19 +1,21 @@
 import type { Clock, Timer } from '../../clock.ts'
 
 /**
- * APRS-IS servers send a comment line every 20 s, so a connection without a line for 60 to 75 s is dead. The time is
- * counted in ticks, because the wall clock may step. Bytes without a complete line are ignored, because some
- * middleboxes keep a dead connection open with them.
+ * APRS-IS servers send a comment line every 20 s, so a connection without a line for 60 to 75 s is dead. Only complete
+ * lines prove that the server is alive, because some middleboxes send single bytes on a dead connection.
  */
 const TICK_MS = 15_000
 const SILENT_TICKS = 5
 
-/** Half an hour in ticks. Servers drop a client that writes nothing: aprsc after 48 h by default, others sooner. */
+/**
+ * Half an hour in ticks, the interval of keep-alive lines. Servers drop a client that writes nothing: aprsc after 48 h
+ * by default, others sooner.
+ */
 const KEEP_ALIVE_TICKS = 120
 
 interface SilenceWatchParts {
   readonly clock: Clock
-  /** Whether reading is paused. Then a silent server cannot be recognized. */
+  /** Whether reading is paused. A silent server cannot be detected then. */
   readonly isPaused: () => boolean
   /** Called once if the server has been silent for too long. */
   readonly onSilent: () => void

@@ -2,26 +2,26 @@ import type { StationKey } from '../../messages/store.ts'
 import { emptyFilterBytes, type FilterForm, filterBytes, IN_PLACE_BYTES, stationBytes } from '../protocol/filter.ts'
 import { LOGIN_FILTER_BYTES } from '../protocol/login.ts'
 
-/** An open connection, with the data that planning needs. */
+/** An existing connection, with the data that planning needs. */
 export interface Carrier {
   readonly id: number
-  /** The stations in its filter, including those that are no longer registered. */
+  /** The stations in its filter. Some of them may no longer be registered. */
   readonly stations: ReadonlySet<StationKey>
   /** Whether it must be replaced: its filter was never confirmed, or its callsign belongs to a station. */
   readonly mustGo: boolean
 }
 
-/** The changes that lead to the wanted connections. A connection that the plan does not name stays as it is. */
+/** The changes that lead to the wanted connections. A connection that none of its members names stays unchanged. */
 export interface Plan {
-  /** Filters to change on running connections, by id. */
+  /** The new stations of each running connection whose filter changes, by the connection's id. */
   readonly change: ReadonlyMap<number, ReadonlySet<StationKey>>
   /** The stations of each connection to open. */
   readonly open: readonly ReadonlySet<StationKey>[]
-  /** Connections to close once others carry their stations. */
+  /** Ids of the connections to close once others have their stations. */
   readonly retire: ReadonlySet<number>
-  /** Whether connections and filters are minimal. Otherwise planning again with `compact` improves them. */
+  /** Whether the plan has as few connections as possible. If not, a later plan with `compact` has fewer. */
   readonly tight: boolean
-  /** Stations that fit in no filter. */
+  /** Stations for which no filter has room. */
   readonly leftOut: readonly StationKey[]
 }
 
@@ -31,7 +31,7 @@ export interface PlanLimits extends FilterForm {
 
 interface Bin {
   readonly carrier: Carrier | undefined
-  /** The carrier's own set object if the stations are unchanged, as in most cases. */
+  /** The same set object as `carrier.stations` if the stations are unchanged, as in most cases. */
   readonly stations: ReadonlySet<StationKey>
   readonly bytes: number
 }
@@ -44,8 +44,8 @@ interface Filling {
 }
 
 /**
- * The stations that each carrier keeps: each station is assigned to the newest carrier that has it. `homeless`: the
- * stations that no carrier has, sorted.
+ * The wanted stations, assigned to the newest carrier that has them. `homeless`: the sorted stations that no carrier
+ * has.
  */
 interface Shares {
   readonly bins: readonly (Bin & { readonly carrier: Carrier })[]
@@ -54,9 +54,9 @@ interface Shares {
 
 /**
  * Distributes the stations over connections. A filter of up to {@link IN_PLACE_BYTES} can be changed on a running
- * connection. A longer one needs a new login, which costs up to 8 KB. So new stations go to a small connection beside
- * the big ones, and removed stations stay in big filters. This changes once the small connection is full or `compact`
- * is set.
+ * connection. A longer filter needs a new login, which costs up to 8 KB. So new stations go to one connection with a
+ * small filter, and removed stations stay in the big filters. Once the small filter is full or `compact` is set, all
+ * filters are rebuilt.
  *
  * `carriers`: the connections, newest first. If two have the same station, the newer one keeps it.
  */
@@ -93,7 +93,7 @@ function tightBins({ bins: shared, homeless }: Shares, limits: PlanLimits): { bi
   const fillings = byBytes.slice(0, fewest).map(fillingOf)
   const loose = [...byBytes.slice(fewest).flatMap(({ stations }) => [...stations]), ...homeless]
   const leftOut: StationKey[] = []
-  // Fills the emptiest bins first, so that the fullest connections need no new login.
+  // Fills the bins with the fewest bytes first, so that the connections with the longest filters need no new login.
   let open = fillings.toReversed()
   for (const station of loose) {
     const bytes = stationBytes(station, limits)
@@ -132,7 +132,8 @@ function fewestConnections({ bins, homeless }: Shares, limits: PlanLimits): numb
 }
 
 /**
- * Keeps big filters, and puts all other stations into one small connection. Returns undefined if they do not fit there.
+ * Keeps big filters unchanged, and puts all other stations into one connection with a small filter. Returns undefined
+ * if that filter has no room for them.
  */
 function lazyPlan({ bins, homeless }: Shares, carriers: readonly Carrier[], limits: PlanLimits): Plan | undefined {
   const big = bins.filter((bin) => bin.bytes > IN_PLACE_BYTES)

@@ -1,8 +1,8 @@
 import type { StationKey } from '../../messages/store.ts'
 
 /**
- * Whether each of the `wanted` stations is in one of the filters that are `up`, or is left out. False if no filter is
- * up.
+ * Whether each of the `wanted` stations is in one of the filters `up` or in `leftOut`. `up`: the stations of each
+ * filter that is set at a server. False if `up` is empty.
  */
 export function isHeard(
   wanted: ReadonlySet<StationKey>,
@@ -17,8 +17,8 @@ export function isHeard(
 }
 
 /**
- * Returns {@link isHeard} with a cache: it compares the stations only if one of the set objects differs from the last
- * call. The contents of a set never change.
+ * Returns a version of {@link isHeard} that caches its last result. It compares stations only if it gets other set
+ * objects than at the last call, because the contents of a set never change.
  */
 export function watchHeard(): typeof isHeard {
   let last: readonly unknown[] = []

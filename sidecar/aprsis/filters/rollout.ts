@@ -3,22 +3,22 @@ import type { StationKey } from '../../messages/store.ts'
 /** A connection during the rollout of a plan. */
 export interface Member {
   readonly id: number
-  /** The stations in its filter, or in its login line if it is not up yet. */
+  /** The stations in its filter at the server. If it is not up yet: the stations in the filter of its login line. */
   readonly stations: ReadonlySet<StationKey>
   /** The stations that its filter should have according to the plan; undefined if it need not change. */
   readonly next: ReadonlySet<StationKey> | undefined
-  /** Whether the plan closes it. */
+  /** Whether the plan closes the connection. */
   readonly retiring: boolean
   /** Whether it is logged in, so that messages may arrive on it. */
   readonly up: boolean
-  /** Whether its filter has been confirmed long enough that others may rely on it. */
+  /** Whether its filter has been confirmed for some seconds. Only then may others drop stations that this one has. */
   readonly settled: boolean
 }
 
 export type Step =
   | { readonly kind: 'close'; readonly id: number }
   | { readonly kind: 'change'; readonly id: number; readonly stations: ReadonlySet<StationKey> }
-  /** Opens the first of the waiting connections. */
+  /** Opens the first of the connections that the plan has yet to open. */
   | { readonly kind: 'open' }
   /**
    * Like `close`, but messages to some stations may be missed until their new connection is up. `stations`: their
@@ -29,9 +29,9 @@ export type Step =
 /** The state of the rollout of a plan. */
 export interface Rollout {
   readonly members: readonly Member[]
-  /** How many connections wait to be opened. */
+  /** Number of connections that the plan has yet to open. */
   readonly waiting: number
-  /** How many closed connections still read their last lines. Each of them still counts as a connection. */
+  /** Number of retired connections that still read their last lines. `maxConnections` includes them. */
   readonly leaving: number
   /** The registered stations. */
   readonly wanted: ReadonlySet<StationKey>
@@ -40,9 +40,9 @@ export interface Rollout {
 }
 
 /**
- * Returns the steps that are possible now without losing a message. The only rule is this: no connection drops a
- * registered station from its filter unless another settled connection has the station. The rule depends on no plan and
- * no order of events, so a new plan is safe at any time.
+ * Returns the steps that are possible now without losing a message. The rule: a connection drops a registered station
+ * only if another settled connection has the station. The rule does not depend on earlier plans, so the plan may be
+ * replaced at any time.
  */
 export function nextSteps({ members, waiting, leaving, wanted, maxConnections }: Rollout): readonly Step[] {
   const steps: Step[] = []
@@ -61,7 +61,7 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
     if (!next) continue
     const dropped = [...member.stations].filter((station) => !next.has(station))
     if (member.up && cover.losses(member, dropped) > 0) continue
-    // Until the server confirms the change, no other connection may rely on this one.
+    // Until the server confirms the change, no other connection may drop a station because this one has it.
     cover.drop(member)
     steps.push({ kind: 'change', id: member.id, stations: next })
   }
@@ -73,11 +73,14 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
   return stuck ? leastLoss(staying, cover) : steps
 }
 
-/** The settled connections, on which others may rely. */
+/** The settled connections. A station in one of their filters may be dropped from another filter. */
 interface Cover {
-  /** Returns how many of these stations of `member` are wanted and in no other settled filter. */
+  /**
+   * Returns how many of `stations` would get no messages without `member`: they are wanted, and no other settled filter
+   * has them.
+   */
   losses(member: Member, stations: Iterable<StationKey>): number
-  /** Removes a connection, on which others may no longer rely. */
+  /** Removes a connection that is about to close or change. */
   drop(member: Member): void
 }
 
@@ -94,9 +97,9 @@ function coverOf(members: readonly Member[], wanted: ReadonlySet<StationKey>): C
 }
 
 /**
- * Closes the retiring connection that loses the fewest stations. This is needed if no connection can be opened and each
- * retiring one is the only carrier of some station. A plan that is replaced half-way can lead to this if
- * `maxConnections` leaves almost no spare.
+ * Closes the retiring connection that loses the fewest stations. Needed if no further connection can be opened, and
+ * each retiring one is the only one with some station. This can happen when a plan is replaced half-way and nearly all
+ * connections that `maxConnections` allows are in use.
  */
 function leastLoss(members: readonly Member[], cover: Cover): readonly Step[] {
   const [least] = members

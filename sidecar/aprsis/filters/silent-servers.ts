@@ -1,6 +1,6 @@
 /**
- * Maximum number of names, far more than the servers of one address. Above it, the name that was added first is
- * forgotten.
+ * Maximum number of names. The addresses behind one host name are far fewer. Above the limit, the name that was added
+ * first is forgotten.
  */
 const MAX_REMEMBERED = 200
 
@@ -12,7 +12,7 @@ export class SilentServers {
     return this.#servers.has(server)
   }
 
-  /** Returns false if the server was known already. */
+  /** Adds a server. Returns false if it was added before. */
   add(server: string): boolean {
     if (this.#servers.has(server)) return false
     this.#servers.add(server)

@@ -3,8 +3,8 @@ import type { Log } from '../../log.ts'
 import { SilentServers } from './silent-servers.ts'
 
 /**
- * Minimum time between two renewals. A renewal logs in again at servers that leave `#filter` lines unanswered. Each of
- * these login lines has up to 8 KB.
+ * Minimum time between two renewals. A renewal opens new logins to the servers that left `#filter` lines unanswered,
+ * and each login line has up to 8 KB.
  */
 const RENEW_INTERVAL_MS = 60_000
 
@@ -16,9 +16,8 @@ interface UnconfirmedFiltersParts {
 }
 
 /**
- * Ensures that servers which leave `#filter` lines unanswered get changed filters. Some of these servers read filters
- * only at the login, so they still have the old filter. An unanswered filter schedules a renewal, at most one per
- * minute.
+ * Ensures that a server that ignores `#filter` lines still gets the newest filter. Some servers read a filter only from
+ * the login line. So each unanswered `#filter` line schedules a renewal by new logins, at most one per minute.
  */
 export class UnconfirmedFilters {
   readonly #parts: UnconfirmedFiltersParts

@@ -4,9 +4,9 @@ import { freeLoginCallsign } from './login-callsigns.ts'
 /** Provides login callsigns for connections. No two logins may have the same callsign. */
 export interface CallsignSource {
   /**
-   * Returns a callsign for one more connection: one that is not `inUse` and not the callsign of one of `stations`.
-   * Returns undefined if there is none now. Then, unless {@link exhausted}, the source has requested one. Its owner
-   * calls again once it arrives.
+   * Returns a callsign for one more connection. It is neither in `inUse` nor a station in `stations`. Returns undefined
+   * if none is free now. Then, unless {@link exhausted}, the source has requested another callsign, and the fleet tries
+   * again once it is granted.
    */
   take(inUse: ReadonlySet<string>, stations: ReadonlySet<StationKey>): string | undefined
   readonly exhausted: boolean
@@ -14,9 +14,7 @@ export interface CallsignSource {
   mayLogIn(callsign: string): boolean
 }
 
-/**
- * Returns a source for the only process that logs in with `callsign` and its other SSIDs, so all of them are available.
- */
+/** Returns a source for a process that shares `callsign` with no other process. It may use all of its SSIDs. */
 export function ownCallsigns(callsign: string): CallsignSource {
   return {
     take: (inUse, stations) => freeLoginCallsign(callsign, inUse, stations),

@@ -19,16 +19,16 @@ import {
 import { Reach } from './reach.ts'
 import { Rounds } from './rounds.ts'
 
-/** The parts of a shared store that the election uses. */
+/** The interfaces of a shared store that the election uses. */
 export interface ElectionStore {
   readonly leases: Leases
   readonly instances: Instances
 }
 
-/** The settings, parts and callbacks of the election, which the link provides. */
+/** The settings, dependencies and callbacks of the election. The link provides them. */
 export interface ElectionParts extends ElectionStore {
   readonly settings: AprsisSettings
-  /** How many instances should listen. */
+  /** Number of instances that should listen. */
   readonly slots: number
   readonly clock: Clock
   readonly log: Log
@@ -36,13 +36,13 @@ export interface ElectionParts extends ElectionStore {
   readonly callsignsInUse: () => ReadonlySet<string>
   /** The servers of all logins that are up. */
   readonly servers: () => ReadonlySet<string>
-  /** Called when this instance becomes a listener. It logs in with these callsigns. */
+  /** Called when this instance becomes a listener. Its connections log in with `callsigns`. */
   readonly onElected: (callsigns: CallsignSource) => void
   /** Called when this instance stops being a listener. */
   readonly onDeposed: () => void
   /** Called when {@link CallsignSource.take} may return a callsign again. */
   readonly onCallsigns: () => void
-  /** Called when other instances have leased callsigns of this one. */
+  /** Called when other instances have leased callsigns that this instance had. */
   readonly onCallsignsLost: (callsigns: ReadonlySet<string>) => void
   /** Called at the end of a round, when the data on other instances is up to date. */
   readonly onRound: () => void
@@ -55,13 +55,14 @@ export interface ElectionParts extends ElectionStore {
  * An instance is in one of these states:
  * - *Standby*: it holds no slot. In each round it tries to lease a free slot. If it gets one, it becomes a listener.
  * - *Listener*: it holds a slot. In each round it renews the leases of its slot and its callsigns. It is deposed if
- *   another instance has leased the slot meanwhile. It gives up the slot if it has had no login for 30 s while another
- *   instance stands by.
- * - *Resting*: after giving up a slot, it does not try to lease one for 10 minutes, as long as others stand by.
+ *   another instance has leased the slot meanwhile. It gives up the slot if it has had no login for 30 s and another
+ *   instance is on standby.
+ * - *Resting*: after giving up a slot, it does not try to lease one for 10 minutes, as long as another instance is on
+ *   standby.
  *
- * While the store is unreachable, a listener keeps its existing logins but begins none, because others may have taken
- * over its expired leases. The store grants an expired lease to another instance only after that instance has been in
- * contact for the duration of a lease. So after an outage, the former holder can renew its lease first.
+ * While the store is unreachable, a listener keeps its logins but starts no new ones, because other instances may have
+ * taken over its expired leases. The store grants an expired lease to another instance only after that instance has
+ * been in contact for the duration of a lease. So after an outage, the former holder can renew its lease first.
  */
 export class Election {
   readonly #parts: ElectionParts
@@ -108,7 +109,8 @@ export class Election {
   }
 
   /**
-   * How many instances should listen: the number of slots, or of running instances that may listen if these are fewer.
+   * Number of instances that should listen: the number of slots, or the number of running instances that may listen,
+   * whichever is smaller.
    */
   get wanted(): number {
     return this.#wanted
@@ -122,7 +124,7 @@ export class Election {
 
   /** Releases all leases of this instance. Call when all connections are closed. Never rejects. */
   async release(): Promise<void> {
-    // Waits, because a round in progress may still lease something.
+    // A round in progress may still lease a slot or a callsign, so this waits for its end.
     await this.#rounds.idle()
     const slots = this.#slot === undefined ? [] : [slotLease(this.#slot)]
     const names = [...slots, ...this.#callsigns.held().map(callsignLease)]
@@ -167,7 +169,7 @@ export class Election {
     }
   }
 
-  /** Renews the leases of slot and callsigns together, so that they expire together. */
+  /** Renews the leases of the slot and the callsigns in one request, so that all of them expire at the same time. */
   async #renew(heldLeases: readonly Lease[], slot: number): Promise<void> {
     const { leases, clock, servers, onCallsigns, onCallsignsLost } = this.#parts
     const callsigns = this.#callsigns
@@ -231,7 +233,7 @@ export class Election {
     this.#parts.onDeposed()
   }
 
-  /** Publishes the state of this instance to the other instances. */
+  /** Publishes the state of this instance for the other instances. */
   #introduce(): void {
     const { settings, instances } = this.#parts
     const listen = settings.listen && !this.#reach.isResting

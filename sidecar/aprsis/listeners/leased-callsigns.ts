@@ -5,15 +5,15 @@ import type { CallsignSource } from './callsign-source.ts'
 import { freeLoginCallsign } from './login-callsigns.ts'
 
 /**
- * No login begins in the last 2 s of a lease, because a login line takes time to arrive and clocks run at different
- * speeds.
+ * No login starts in the last 2 s of a lease. A login line takes time to arrive, and the clocks of machines run at
+ * slightly different speeds.
  */
 const MARGIN_MS = 2000
 
-/** Delay before an unused callsign is released, because a connection may be about to use a newly leased one. */
+/** Delay before an unused callsign is released. A new connection may be about to use it. */
 const UNUSED_FOR_MS = 1000
 
-/** A moment by both clocks, in milliseconds. */
+/** A moment in elapsed time and in wall-clock time, both in milliseconds. */
 export interface Moment {
   readonly elapsed: number
   readonly now: number
@@ -22,21 +22,21 @@ export interface Moment {
 /**
  * The login callsigns that this process has leased. Other processes lease other SSIDs of the same base callsign.
  *
- * - {@link take} gives a leased callsign to a connection. If none is free, it counts one more *lacking* callsign and
- *   requests a round of the election.
+ * - {@link take} returns a leased callsign for a connection. If none is free, it increases the number of *lacking*
+ *   callsigns and requests a round of the election.
  * - In that round, {@link wishes} names further callsigns, and {@link answered} records the leases that were granted.
- *   If there are too few free callsigns, the source is *exhausted* until a later round finds more.
+ *   If fewer callsigns are free than lacking, the source is *exhausted* until a later round finds more.
  * - {@link dropUnused} forgets callsigns that no connection has used for a second, so that others can lease them.
  *
- * A login only begins if the lease of its callsign is valid for two more seconds.
+ * A login only starts if the lease of its callsign is valid for at least two more seconds.
  */
 export class LeasedCallsigns implements CallsignSource {
   readonly #configured: string
   readonly #clock: Pick<Clock, 'elapsed' | 'now'>
   readonly #requestRound: () => void
   /**
-   * The time of the last successful request for each callsign's lease. The lease is valid for at least LEASE_MS after
-   * it.
+   * When the last successful request for each callsign's lease began. The lease is valid for at least LEASE_MS after
+   * that time.
    */
   readonly #requestedAt = new Map<string, Moment>()
   #lacking = 0
@@ -45,7 +45,8 @@ export class LeasedCallsigns implements CallsignSource {
   #unusedSince: ReadonlyMap<string, number> = new Map()
 
   /**
-   * `requestRound` is called when a connection finds no callsign but an early round of the election may provide one.
+   * `requestRound` is called when no callsign is free for a connection, and the next round of the election may lease
+   * one.
    */
   constructor(configured: string, clock: Pick<Clock, 'elapsed' | 'now'>, requestRound: () => void) {
     this.#configured = configured
@@ -69,7 +70,8 @@ export class LeasedCallsigns implements CallsignSource {
       if (!inUse.has(callsign) && !isStation && this.mayLogIn(callsign)) return callsign
     }
     this.#lacking += 1
-    // While exhausted, other instances have all callsigns. The regular rounds notice when one becomes free.
+    // While the source is exhausted, other instances have all callsigns. The regular rounds lease one when it becomes
+    // free.
     if (!this.#exhausted) this.#requestRound()
     return undefined
   }
@@ -77,8 +79,8 @@ export class LeasedCallsigns implements CallsignSource {
   mayLogIn(callsign: string): boolean {
     const requestedAt = this.#requestedAt.get(callsign)
     if (!requestedAt) return false
-    // Elapsed time stops while a machine sleeps, and the wall clock may step back. The larger of the two ages is
-    // correct or too large, which is safe.
+    // Elapsed time stops while a machine sleeps, and the wall clock may step back. So the larger of the two ages is
+    // never too small, and an expired lease is never used.
     const age = Math.max(this.#clock.elapsed() - requestedAt.elapsed, this.#clock.now() - requestedAt.now)
     return age < LEASE_MS - MARGIN_MS
   }
@@ -89,8 +91,8 @@ export class LeasedCallsigns implements CallsignSource {
   }
 
   /**
-   * Returns further callsigns to request: one for each connection that lacks one, except `takenCallsigns`. Only the
-   * first listener may request the configured callsign.
+   * Returns further callsigns to lease: one for each connection that lacks one. They do not include `takenCallsigns`,
+   * which other instances have leased. Only the first listener may lease the configured callsign.
    */
   wishes(takenCallsigns: ReadonlySet<string>, isFirstListener: boolean): readonly string[] {
     const inUse = new Set([...takenCallsigns, ...this.#requestedAt.keys()])
@@ -107,8 +109,8 @@ export class LeasedCallsigns implements CallsignSource {
   }
 
   /**
-   * Records which leases were granted when this process requested {@link held} and `wishes` at `requestedAt`. Returns
-   * the callsigns that are lost: their leases expired, and another process has them.
+   * Records the result of a request for the leases of {@link held} and `wishes`. `requestedAt`: when the request began.
+   * Returns the lost callsigns: another process has leased them after their leases expired.
    */
   answered(granted: ReadonlySet<string>, wishes: readonly string[], requestedAt: Moment): ReadonlySet<string> {
     const lost = new Set<string>()

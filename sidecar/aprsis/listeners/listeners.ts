@@ -6,24 +6,24 @@ const CALLSIGN = 'call/'
 export const slotLease = (slot: number): string => `${SLOT}${slot}`
 export const callsignLease = (callsign: string): string => `${CALLSIGN}${callsign}`
 
-/** Returns the callsigns among the names of leases. */
+/** Returns the callsigns that these names of leases contain. */
 export function callsignsIn(names: Iterable<string>): ReadonlySet<string> {
   return new Set([...names].filter((name) => name.startsWith(CALLSIGN)).map((name) => name.slice(CALLSIGN.length)))
 }
 
-/** An instance that listens to APRS-IS, according to its leases. */
+/** An instance that listens to APRS-IS, as its leases show. */
 export interface Listener {
-  /** The slot that it holds, from 0. */
+  /** The slot that the instance holds, from 0. */
   readonly slot: number
   readonly instance: string
   readonly mine: boolean
-  /** The servers that it is logged in to, sorted by name. */
+  /** The servers that the instance is logged in to, sorted by name. */
   readonly servers: readonly string[]
-  /** The callsigns that it has leased for its logins. */
+  /** The callsigns that the instance has leased for its logins. */
   readonly callsigns: readonly string[]
 }
 
-/** Writes the note of a listener's lease; {@link listenersIn} reads it. */
+/** Returns the note for a listener's slot lease. {@link listenersIn} parses it. */
 export function listenerNote(servers: ReadonlySet<string>): string {
   return JSON.stringify({ servers: [...servers].sort() })
 }
@@ -45,20 +45,17 @@ function serversIn(note: string): readonly string[] {
   return Array.isArray(servers) ? servers.filter((server) => typeof server === 'string') : []
 }
 
-/**
- * The note that an instance publishes; {@link mayListen} and {@link standsBy} read it. `sinceMs` is wall-clock time in
- * milliseconds since 1970.
- */
+/** The note that an instance publishes for the others. {@link mayListen} and {@link standsBy} read it. */
 export interface InstanceNote {
   readonly version: string
   /**
-   * Whether the instance may listen: the value of `aprsis.listen`, or false for some minutes after it did not reach
-   * APRS-IS.
+   * Whether the instance may listen: the value of `aprsis.listen`, or false for some minutes after the instance gave up
+   * a slot because it did not reach APRS-IS.
    */
   readonly listen: boolean
   /** The slot that the instance holds, from 0; null while it holds none. */
   readonly listener: number | null
-  /** When it got the slot; null while it holds none. */
+  /** Wall-clock time at which it got the slot, in milliseconds since 1970; null while it holds none. */
   readonly sinceMs: number | null
 }
 

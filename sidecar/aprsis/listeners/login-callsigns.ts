@@ -3,9 +3,9 @@ import type { StationKey } from '../../messages/store.ts'
 const MAX_CALLSIGN_LENGTH = 9
 
 /**
- * Returns a callsign for one more connection: `configured` while it is free, then its base callsign with the SSIDs 99
- * down to 16. Radios only have SSIDs up to 15 (AX.25), so these never conflict with a radio of the operator. A server
- * drops the older of two logins with the same callsign. Returns undefined if none is free.
+ * Returns a callsign that no other connection uses, because a server drops the older of two logins with the same
+ * callsign. Tries `configured` first, then its base callsign with the SSIDs 99 down to 16. Radios only have SSIDs up to
+ * 15 (AX.25), so these never conflict with a radio of the operator. Returns undefined if none is free.
  */
 export function freeLoginCallsign(
   configured: string,
@@ -21,7 +21,7 @@ export function freeLoginCallsign(
   return undefined
 }
 
-/** Lists every callsign that a login of the sidecar may have, now or later. No station may register one of them. */
+/** Returns every callsign that the sidecar may use to log in, now or later. No station may register one of them. */
 export function loginCallsigns(configured: string): readonly string[] {
   const [base = configured] = configured.split('-')
   return [configured, ...Array.from({ length: 84 }, (_, index) => `${base}-${99 - index}`)]

@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock.ts'
 
 /**
- * A listener that has had no login for this long gives its slot to an instance that may reach APRS-IS. Transient faults
- * are shorter.
+ * A listener without a login for this long gives up its slot, so that another instance can try. Most faults are
+ * shorter.
  */
 const DEAF_MS = 30_000
 
 /**
- * How long such an instance does not try to listen again while other instances wait for a slot. Without this, instances
- * would pass the slot around while none of them reaches APRS-IS.
+ * How long an instance that gave up its slot does not try to get one again, as long as other instances are on standby.
+ * Without this rest, instances would pass the slot around while none of them reaches APRS-IS.
  */
 const REST_MS = 600_000
 
@@ -29,7 +29,7 @@ export class Reach {
     return this.#withoutLoginSince !== undefined && this.#clock.elapsed() - this.#withoutLoginSince >= DEAF_MS
   }
 
-  /** Whether the instance currently refrains from trying to listen. */
+  /** Whether the instance currently does not try to get a slot. */
   get isResting(): boolean {
     return this.#clock.elapsed() < this.#restsUntil
   }

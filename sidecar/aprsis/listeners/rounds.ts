@@ -6,15 +6,17 @@ const ROUND_MS = 1000
 interface RoundsParts {
   readonly clock: Clock
   readonly round: () => Promise<void>
-  /** Whether a round that was requested during the current one is still needed at its end. */
+  /**
+   * Called at the end of a round during which another was requested. Returns whether that other round is still needed.
+   */
   readonly isNeeded: () => boolean
   readonly onSuccess: () => void
   readonly onFailure: (error: unknown) => void
 }
 
 /**
- * Runs a task in rounds: one per second, or fewer if a round takes longer. Rounds never overlap. A requested round
- * starts at once, or right after the current one.
+ * Runs a task every second, or right after it ends if it takes longer. Runs, called rounds, never overlap. A requested
+ * round starts at once, or right after the current one.
  */
 export class Rounds {
   readonly #parts: RoundsParts

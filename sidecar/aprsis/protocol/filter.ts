@@ -2,11 +2,11 @@ import type { StationKey } from '../../messages/store.ts'
 
 /**
  * Maximum length, in bytes without the line end, of a line that sets a filter on a running connection. Servers silently
- * ignore a longer one and keep the old filter. Measured on aprsc 2.1.21.
+ * ignore a longer line and keep the old filter. Measured on aprsc 2.1.21.
  */
 export const MAX_FILTER_LINE_BYTES = 510
 
-/** How many bytes of an accepted filter the server repeats in its answer. Measured on aprsc 2.1.21. */
+/** Number of bytes of an accepted filter that the server repeats in its answer. Measured on aprsc 2.1.21. */
 const CONFIRMED_BYTES = 255
 
 const COMMAND = '#filter '
@@ -22,14 +22,14 @@ export interface FilterForm {
 const MAX_CALLSIGN_LENGTH = 9
 
 /**
- * Returns the spellings of a station for a filter. Some software writes an SSID of 0, and servers treat `K1ABC-0` and
- * `K1ABC` as different stations. A callsign that is too long for `-0` has one spelling.
+ * Returns the spellings of a station that its filter must contain. Some software writes an SSID of 0, and servers treat
+ * `K1ABC-0` and `K1ABC` as different stations. The spelling with `-0` is only added if it has at most 9 characters.
  */
 function spellingsOf(station: StationKey): readonly string[] {
   return isWrittenWithZero(station) ? [station, `${station}-0`] : [station]
 }
 
-/** Whether a name stands for several stations: `K1ABC*`. */
+/** Whether a name is a wildcard for several stations, such as `K1ABC*`. */
 function isWildcard(station: StationKey): boolean {
   return station.endsWith('*')
 }
@@ -38,16 +38,16 @@ function isWrittenWithZero(station: StationKey): boolean {
   return station.length + '-0'.length <= MAX_CALLSIGN_LENGTH && !station.includes('-') && !isWildcard(station)
 }
 
-/** Returns the bytes that one more station adds to a filter. Keys are ASCII. */
+/** Returns how many bytes one more station adds to a filter. Station keys are ASCII, so a character is a byte. */
 export function stationBytes(station: StationKey, { trackOutgoing }: FilterForm): number {
-  // Each spelling follows a slash. For speed, the spellings are not built: each filter change measures all stations.
+  // Each spelling follows a slash. Only lengths are computed, because each filter change measures all stations.
   const bytes = isWrittenWithZero(station)
     ? 2 * station.length + '/'.length + '/-0'.length
     : station.length + '/'.length
   return bytes * (trackOutgoing && !isWildcard(station) ? 2 : 1)
 }
 
-/** Returns the bytes of a filter without any station. */
+/** Returns the length, in bytes, of a filter without any station. */
 export function emptyFilterBytes({ trackOutgoing }: FilterForm): number {
   return trackOutgoing ? 'g b'.length : 'g'.length
 }
@@ -59,16 +59,16 @@ export function filterBytes(stations: Iterable<StationKey>, form: FilterForm): n
 }
 
 /**
- * Returns the filter for messages to `stations` only. Stations are sorted, so that equal sets give equal filters.
- * Without stations, it requests messages to `login`, which that login gets anyway. Servers confirm this like any other
- * filter, whereas their treatment of an empty filter is not documented.
+ * Returns the filter that requests messages to `stations` only. It sorts them, so that equal sets give equal filters.
+ * Without stations, the filter requests messages to the callsign `login`, which its connection gets anyway. An empty
+ * filter is avoided, because its effect on servers is not documented.
  */
 export function filterText(stations: ReadonlySet<StationKey>, login: string, { trackOutgoing }: FilterForm): string {
   if (stations.size === 0) return `g/${login}`
   const names = [...stations].sort()
   const addressees = `g/${names.flatMap(spellingsOf).join('/')}`
   if (!trackOutgoing) return addressees
-  // Outgoing packets of a station are those that it sends itself, and not those of its other SSIDs.
+  // Wildcards are left out, because a user tracks the packets of one station and not those of its other SSIDs.
   const sources = names.filter((name) => !isWildcard(name)).flatMap(spellingsOf)
   return sources.length > 0 ? `${addressees} b/${sources.join('/')}` : addressees
 }
@@ -79,19 +79,20 @@ export function filterLine(filter: string): string {
 }
 
 /**
- * Words that show that an answer refuses a filter. A callsign in a filter never matches, because it follows a slash.
+ * Words by which a server refuses a filter. A callsign such as `NO` in the repeated filter does not match, because it
+ * follows a slash.
  */
 const REFUSAL = /(?<![\w/-])(?:not|no|invalid|bad|error|ignored|refused|rejected|denied|failed)(?![\w/-])/i
 
 /**
- * Whether a comment line of a server answers a `#filter` line. Servers use different words, and may name the terms in
- * another order: `# filter g/A active`, `# OK - Filter definition updated`.
+ * Whether a server's comment line accepts a `#filter` line. Servers word this differently, and may repeat the filter's
+ * terms in another order: `# filter g/A active`, `# OK - Filter definition updated`.
  */
 export function isAboutFilter(line: string): boolean {
   return /filter/i.test(line) && !REFUSAL.test(line)
 }
 
-/** Returns the line that aprsc sends to confirm `filter`. */
+/** Returns the comment line by which the server aprsc confirms `filter`. */
 export function confirmationLine(filter: string): string {
   return `# filter ${filter.slice(0, CONFIRMED_BYTES)} active`
 }

@@ -1,15 +1,16 @@
-/** Maximum length of a line from APRS-IS in bytes, without its line end. Packets have at most 509 bytes. */
+/** Maximum length of a line from APRS-IS in bytes, without its line end. A valid packet has at most 509 bytes. */
 export const MAX_LINE_BYTES = 4096
 
 const CR = 13
 
 /**
  * Creates a function that splits a byte stream into lines at LF or CRLF, without empty lines. Lines are Latin-1, so
- * that each byte is one character. Each chunk is decoded as a whole, because decoding a single line costs as much. A
- * line longer than `maxBytes` is dropped without being buffered, and reported once by `onTooLong`.
+ * that each byte is one character. A chunk is decoded as a whole, because that is faster than decoding each line. A
+ * line longer than `maxBytes` is dropped without being buffered, and `onTooLong` is called once for it.
  */
 export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: Buffer) => string[] {
-  // Buffer for the beginning of an incomplete line. It has one byte more, for the CR of a line of maximum length.
+  // Buffer for the beginning of a line whose end has not arrived yet. The extra byte is for the CR of a line of maximum
+  // length.
   const held = Buffer.allocUnsafe(maxBytes + 1)
   let heldBytes = 0
   let skipping = false
@@ -19,7 +20,10 @@ export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: B
     onTooLong()
   }
 
-  /** Returns the line that ends with `part`, without its CR. */
+  /**
+   * Returns the buffered beginning of a line plus `part`, without the final CR. Returns undefined if the line is too
+   * long.
+   */
   function complete(part: string): string | undefined {
     if (skipping) {
       skipping = false

@@ -4,34 +4,38 @@ import type { Acknowledgeable } from './ack-throttle.ts'
 
 /** Acknowledges messages to their senders. */
 export interface AckSender {
-  /** Returns whether an ack could be sent now. */
+  /** Whether an ack could be sent now. */
   ready(): boolean
   /**
-   * Sends the ack of a durable message, and returns whether it was sent. Call only if the store has assigned the ack to
-   * this process.
+   * Sends the ack of a durable message, and returns whether it was sent. Call only if the store assigned this ack to
+   * this process: see {@link AppendOutcome}.
    */
   acknowledge(message: Acknowledgeable): boolean
   /**
-   * Counts an ack that is not sent although its station wants acks. `ready`: the value of {@link ready} before storing.
+   * Counts an ack that is not sent although the station wants acks. `ready`: the result of {@link ready} before the
+   * message was stored.
    */
   withhold(ready: boolean): void
 }
 
 interface AckSenderParts {
   /**
-   * Sends a line, given without its line break, over a verified connection. Returns false if there is none. Never
-   * throws.
+   * Sends a line, given without its line break, over a verified connection. Returns false if no connection is verified.
+   * Never throws.
    */
   readonly send: (line: string) => boolean
   /**
-   * Whether {@link AckSenderParts.send} would find a verified connection. Called for each chunk of lines that arrives,
-   * so it must be cheap.
+   * Whether {@link AckSenderParts.send} would find a verified connection. It must be fast, because it is called for
+   * each chunk of received lines.
    */
   readonly canSend: () => boolean
   readonly metrics: Metrics
 }
 
-/** Creates the sender of acks. It never queues an ack: the sender retransmits its message, which gets another ack. */
+/**
+ * Creates the sender of acks. It never queues an ack that cannot be sent. The sender of the message then retransmits
+ * it, and gets another ack.
+ */
 export function createAckSender({ send, canSend, metrics }: AckSenderParts): AckSender {
   return {
     ready: canSend,

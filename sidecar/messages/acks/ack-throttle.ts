@@ -10,14 +10,14 @@ export interface Acknowledgeable {
 }
 
 /**
- * Decides which acks may be sent. `now` is in milliseconds. If the clock steps backwards, acks recorded at later times
- * are ignored.
+ * Decides which acks may be sent. `now` is in milliseconds. After the clock steps backwards, acks that were recorded at
+ * later times are ignored.
  */
 export interface AckThrottle {
   allows(message: Acknowledgeable, now: number): boolean
   /** Records that an ack was sent. */
   sent(message: Acknowledgeable, now: number): void
-  /** Undoes the last {@link sent} of the message, because its ack was not sent after all. */
+  /** Undoes the last {@link sent} of the message. Call if its ack could not be sent. */
   withdraw(message: Acknowledgeable): void
 }
 
@@ -32,19 +32,20 @@ export interface AckLimits {
 
 const MINUTE_MS = 60_000
 /**
- * How many stations may acknowledge one sender at the full rate. A message to a net goes to each of its stations, and
- * each acknowledges it. More acks than that indicate a flood, or a sender that uses another's callsign.
+ * Number of stations that may acknowledge one sender at the full rate. A sender may address the stations of a net one
+ * after the other, and each of them acknowledges. More acks indicate a flood, or a sender that misuses another's
+ * callsign.
  */
 const STATIONS_PER_SENDER = 10
 /**
- * Maximum number of entries in each of three lists: acks, senders, and pairs of sender and station. Above it, the
- * throttle forgets the oldest entry and may allow one ack too many. A missing ack would be worse.
+ * Maximum number of entries in each of three lists: acks, senders, and pairs of sender and station. Above the limit,
+ * the throttle forgets the oldest entry. It may then allow one ack too many, which is less harmful than a missing ack.
  */
 const MAX_REMEMBERED = 10_000
 
 /** Creates a throttle without any recorded acks. */
 export function createAckThrottle({ minIntervalMs, maxPerSenderPerMinute }: AckLimits): AckThrottle {
-  // Ordered by the time of the last ack, so that the oldest entries come first.
+  // Time of the last ack of each message, oldest first.
   const sentAt = new Map<string, number>()
   const ofPair = createMinuteCount(maxPerSenderPerMinute)
   const ofSender = createMinuteCount(maxPerSenderPerMinute * STATIONS_PER_SENDER)
@@ -74,7 +75,7 @@ export function createAckThrottle({ minIntervalMs, maxPerSenderPerMinute }: AckL
 
 /** Creates a counter of the events of the last minute for each key. `max`: limit per key. */
 function createMinuteCount(max: number) {
-  // Ordered by the time of each key's last event.
+  // Times of the recent events of each key. The key with the oldest last event is first.
   const timesOf = new Map<string, readonly number[]>()
   const inLastMinute = (key: string, now: number) =>
     (timesOf.get(key) ?? []).filter((time) => isWithin(MINUTE_MS, time, now))
@@ -96,7 +97,7 @@ function isWithin(spanMs: number, time: number, now: number): boolean {
   return time <= now && now - time < spanMs
 }
 
-// No station's key contains a blank, so two messages never share an identity.
+// Callsigns and station keys contain no blank, so two messages never have the same identity.
 function identity({ from, to, seqId }: Acknowledgeable): string {
   return `${from} ${to} ${seqId}`
 }

@@ -22,14 +22,15 @@ export interface StoredAck extends ReceivedAck {
 /** The newest acks and rejections that stations received, at most {@link MAX_RECEIVED_ACKS} for each station. */
 export interface ReceivedAcks {
   /**
-   * Stores the acks that repeat no recent one, for stations with a device that wants them. Resolves with their number,
-   * once they are durable.
+   * Stores acks to stations with a device that wants them, except repetitions of a recent ack. Resolves with the number
+   * of stored acks, once they are durable.
    */
   append(acks: readonly ReceivedAck[]): Promise<number>
 }
 
 /**
- * Returns a text that equal acks share. Receivers acknowledge each retransmission, and all of these acks say the same.
+ * Returns a text that is the same for equal acks. A receiver acknowledges each retransmission, and the station needs
+ * only one of these acks.
  */
 export function ackIdentity({ from, to, seqId, kind }: ReceivedAck): string {
   return `${to} ${from} ${kind} ${messageNumber(seqId)}`

@@ -1,7 +1,8 @@
 import { baseCallsign } from '../../aprs/station.ts'
 
 /**
- * A callsign without SSID, or with an SSID of one or two characters. Servers also pass longer callsigns for `g/CALL*`.
+ * A callsign without SSID, or with an SSID of one or two characters. For the filter `g/CALL*`, servers also send
+ * messages to other callsigns that begin with `CALL`; they do not match.
  */
 const WITH_ANY_SSID = /^([A-Z0-9]+)(?:-[A-Z0-9]{1,2})?$/
 
@@ -12,7 +13,7 @@ export class AnySsidStations {
   /** Keys of these stations, by their callsign without SSID. */
   readonly #byCallsign = new Map<string, ReadonlySet<string>>()
 
-  /** Records whether the station has such a device. Returns whether that is a change. */
+  /** Records whether the station has such a device. Returns true if this changed. */
   set(station: string, hasAnySsid: boolean): boolean {
     const callsign = baseCallsign(station)
     const stations = new Set(this.#byCallsign.get(callsign))
@@ -24,16 +25,18 @@ export class AnySsidStations {
     return true
   }
 
-  /** Returns the stations that get a message to `addressee` although it is to another SSID of their callsign. */
+  /**
+   * Returns the stations that get a message to `addressee` although it is addressed to another SSID of their callsign.
+   */
   besides(addressee: string): readonly string[] {
-    // Called for each message packet, and nearly all sidecars have few such stations.
+    // A shortcut for speed: this is called for each message packet, and most sidecars have no such station.
     if (this.#byCallsign.size === 0) return NONE
     const [, callsign = ''] = WITH_ANY_SSID.exec(addressee) ?? []
     const stations = this.#byCallsign.get(callsign)
     return stations ? [...stations].filter((station) => station !== addressee) : NONE
   }
 
-  /** Returns all of these stations. */
+  /** Returns all stations with such a device. */
   keys(): readonly string[] {
     return [...this.#byCallsign.values()].flatMap((stations) => [...stations])
   }

@@ -3,18 +3,18 @@ import { canonicalKey } from '../../aprs/station.ts'
 /** The maximum number of entries in a device's list of blocked senders. */
 export const MAX_BLOCKED = 50
 
-/** An entry of a list of blocked senders: a callsign, or the beginning of callsigns and a `*`. */
+/** Pattern of an entry in a list of blocked senders: a callsign, or the beginning of callsigns followed by `*`. */
 export const BLOCKED_ENTRY = '^(?:[A-Za-z0-9][A-Za-z0-9-]{0,8}\\*?|\\*)$'
 
-/**
- * Returns a list of blocked senders in the form in which it is stored: upper case, without an SSID of 0, sorted,
- * without repetitions.
- */
+/** Converts a list of blocked senders for storage: in upper case, without SSIDs of 0, sorted, without duplicates. */
 export function blockedList(entries: readonly string[]): readonly string[] {
   return [...new Set(entries.map(canonicalKey))].sort()
 }
 
-/** Whether a list has the sender, or a beginning of its callsign with a `*`. `sender`: key of the sender. */
+/**
+ * Whether an entry of the list matches the sender, by its whole key or by a beginning with `*`. `sender`: the sender's
+ * key.
+ */
 export function isBlockedBy(blocked: readonly string[], sender: string): boolean {
   return blocked.some((entry) => (entry.endsWith('*') ? sender.startsWith(entry.slice(0, -1)) : sender === entry))
 }

@@ -5,8 +5,8 @@ export interface DeviceOptions {
   /** Whether the device also gets messages to the other SSIDs of its callsign. */
   readonly anySsid: boolean
   /**
-   * Senders whose messages the device does not get, in the form of {@link blockedList}. Other devices of the station
-   * get these messages.
+   * Senders whose messages the device does not get, converted by {@link blockedList}. Other devices of the station
+   * still get these messages.
    */
   readonly blocked: readonly string[]
   /** Whether the device gets the acks and rejections of messages that the station sent. */
@@ -16,17 +16,17 @@ export interface DeviceOptions {
 /** The options of a device that registered without any. */
 export const NO_OPTIONS: DeviceOptions = { anySsid: false, blocked: [], wantAcks: false }
 
-/** Whether the device gets other answers than a device of its station without options. */
+/** Whether the device has any option, so that its answers may differ from those to other devices of the station. */
 export function hasOptions({ anySsid, blocked, wantAcks }: DeviceOptions): boolean {
   return anySsid || blocked.length > 0 || wantAcks
 }
 
 export function isSameOptions(a: DeviceOptions, b: DeviceOptions): boolean {
-  // No entry contains a blank.
+  // No entry contains a blank, so the joined lists are equal only if the lists are.
   return a.anySsid === b.anySsid && a.wantAcks === b.wantAcks && a.blocked.join(' ') === b.blocked.join(' ')
 }
 
-/** Whether a device with these options gets a message of its station's ring. */
+/** Whether a device with these options gets a message from the ring of its station. */
 export function takes(
   { anySsid, blocked }: DeviceOptions,
   { from, ring }: { readonly from: string; readonly ring?: string },

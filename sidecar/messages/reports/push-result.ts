@@ -1,6 +1,6 @@
 /**
- * How a try to notify a device ended: the kind of the push gateway's answer, or `gateway_off` if no gateway is
- * configured for the device's platform.
+ * The outcome of a try to notify a device: the kind of the push gateway's answer. `gateway_off` means that no gateway
+ * is configured for the device's platform.
  */
 export type PushResultKind =
   | 'accepted'
@@ -16,6 +16,6 @@ export interface PushResult {
   /** Wall-clock time in milliseconds since 1970. */
   readonly at: number
   readonly outcome: PushResultKind
-  /** The gateway's reason; null if it accepted the notification. Never has the push token. */
+  /** The gateway's reason; null if it accepted the notification. It never contains the push token. */
   readonly reason: string | null
 }

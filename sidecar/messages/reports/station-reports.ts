@@ -19,14 +19,17 @@ export interface StationSummary {
 export interface DeviceReport {
   readonly platform: Platform
   readonly pushToken: string
-  /** Whether the push gateway reported the token dead, or another device of the station has it. */
+  /** Whether the push gateway reported the token dead, or another device of the station now has the same token. */
   readonly tokenDead: boolean
   readonly ackMessages: boolean
   /** Stamp of the first registration. */
   readonly registeredAt: number
   /** Wall-clock time of the last registration, in milliseconds since 1970. */
   readonly lastSeenAt: number
-  /** Number of pending notifications: 1 from the first unnotified message until the notification is settled, else 0. */
+  /**
+   * Number of pending notifications: 1 from the first message of which the device was not notified until that
+   * notification is settled, otherwise 0.
+   */
   readonly pending: number
   readonly lastPush: PushResult | null
 }
@@ -36,7 +39,7 @@ export interface MessageReport {
   readonly from: StationKey
   readonly to: StationKey
   readonly seqId: string
-  /** The stamp. */
+  /** The stamp of the message. */
   readonly time: number
   /** When the sidecar first acknowledged the message, in milliseconds since 1970; null if it did not. */
   readonly ackedAt: number | null
@@ -54,8 +57,8 @@ export interface StationReport {
 }
 
 /**
- * What the store knows about stations, for the operator. It is read from the database at each call, so every instance
- * gives the same answer. Only `lastSeenAt` may be up to an hour older than another instance knows.
+ * Reports on stations, for the operator. Each call reads them from the database, so all instances give the same answer.
+ * Only `lastSeenAt` may be up to an hour too old.
  */
 export interface StationReports {
   /** Returns at most `limit` stations with keys above `afterKey`, sorted by key. */
