@@ -10,9 +10,9 @@ import type { POLICY } from './page/style.ts'
 import type { StationAnswers } from './station-answers.ts'
 
 export interface PageParts {
-  /** Rejects if the process cannot do its work and a restart might help. */
+  /** Rejects if the process cannot do its work, and a restart may help. */
   readonly checkAlive: () => Promise<unknown>
-  /** Rejects if the sidecar cannot answer phones' requests for messages. */
+  /** Rejects if the sidecar cannot answer a phone's request for messages. */
   readonly checkReads: () => Promise<unknown>
   /** Returns the stable codes of the reasons why the sidecar is not fully working; empty if it is. */
   readonly obstacles: () => Promise<readonly string[]>
@@ -27,19 +27,20 @@ export interface PageParts {
 }
 
 /**
- * Time limit of {@link PageParts.checkAlive} in milliseconds. It is short, because probes commonly wait a few seconds.
+ * Time limit of {@link PageParts.checkAlive} in milliseconds. It is short, because probes usually wait only a few
+ * seconds.
  */
 const ALIVE_WITHIN_MS = 2000
 /**
- * Time limit of {@link PageParts.checkReads} in milliseconds. So a load balancer learns within 3 s that it must use
- * another instance.
+ * Time limit of {@link PageParts.checkReads} in milliseconds. It is short, so that a load balancer learns within 3 s
+ * that it must use another instance.
  */
 const READS_WITHIN_MS = 2500
 
-/** Answers a GET request. `call`: the last part of a path that ends with `/CALL`, else empty. */
+/** Answers a GET request. `call`: the callsign in the path, for pages whose path ends with `/CALL`; otherwise empty. */
 export type GetPage = (query: URLSearchParams, call: string) => Promise<Page>
 
-/** Returns the pages for GET requests, by path. */
+/** Returns the handlers of GET requests, by path. */
 export function pagesOf(parts: PageParts): ReadonlyMap<string, GetPage> {
   const { statusPage, stations, obstacles, metrics } = parts
   return new Map<string, GetPage>([
@@ -74,7 +75,7 @@ export interface CommandParts {
   readonly stations: StationAnswers
 }
 
-/** Returns the commands for POST requests, by path. */
+/** Returns the handlers of POST requests, by path. Each gets the body. */
 export function commandsOf({
   backUp,
   unregister,
@@ -120,7 +121,7 @@ function notReadyPage(reasons: readonly string[]): Page {
   return jsonPage(503, { status: 'not_ready', reasons })
 }
 
-/** Returns the station that a JSON body names; undefined if it names none. */
+/** Returns the station that a JSON body names; undefined if the body names no valid station. */
 function stationIn(body: Buffer): StationKey | undefined {
   try {
     const { station } = Object(parseBody(body))

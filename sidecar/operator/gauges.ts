@@ -8,7 +8,7 @@ import type { UpstreamConnection, UpstreamState } from './page/upstream.ts'
 interface GaugeSources {
   readonly upstream: () => UpstreamState
   readonly obstacles: () => readonly Obstacle[]
-  /** Returns the number of stations by platform. A station counts once, by the platform of its oldest device. */
+  /** Returns the number of stations by platform. A station is counted under the platform of its oldest device only. */
   readonly stations: () => Readonly<Record<Platform, number>>
   readonly devices: () => Readonly<Record<Platform, number>>
   readonly maxStations: number
@@ -32,7 +32,7 @@ type GaugeMetrics = Pick<Metrics, 'gauge' | 'gauges'>
 
 const MS_PER_S = 1000
 
-/** Installs the gauges. Their values are read at each request for `/metrics`. */
+/** Adds the gauges to `metrics`. Their values are read at each request for `/metrics`. */
 export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): void {
   installUpstreamGauges(metrics, sources)
   installPushGauges(metrics, sources)
@@ -53,7 +53,7 @@ export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): voi
   metrics.gauge('instances', 'Processes that share the database, this one included', sources.instances)
   metrics.gauge('database_bytes', 'Size of the database file', databaseBytes)
   metrics.gauge('disk_free_bytes', 'Free space on the disk of the database', diskFreeBytes)
-  // Whether TLS is on does not change after the start.
+  // TLS cannot be turned on or off after the start, so one check suffices.
   if (certificateExpiresAt() !== undefined)
     metrics.gauge(
       'certificate_expiry_timestamp_seconds',

@@ -22,7 +22,7 @@ interface OperatorParts extends Omit<StatusParts, 'lastBackupAt' | 'recent' | 'm
   readonly metrics: Metrics
 }
 
-/** Installs the gauges, and starts the operator's port. */
+/** Adds the gauges to the metrics, and starts the operator's port. */
 export async function openOperatorPort(parts: OperatorParts): Promise<HttpListener> {
   const { settings, store, backups, metrics, clock, recent } = parts
   const source = statusSourceOf(parts)
@@ -93,15 +93,15 @@ function statusSourceOf(parts: OperatorParts): StatusSource {
 }
 
 /**
- * Rejects if the SQLite file cannot be read. Does not check PostgreSQL, because a restart would not bring it back, and
- * would lose what waits to be stored.
+ * Rejects if the SQLite file cannot be read. It does not check PostgreSQL, because a restart of the sidecar would not
+ * repair it, and would lose messages that wait to be stored.
  */
 async function checkAlive(store: Store, settings: Settings): Promise<void> {
   if (!isPostgresAddress(settings.database)) await store.stations.avatars([settings.aprsis.callsign])
 }
 
 /**
- * Reads a station's history, and rejects if that fails. Writes do not matter here, because phones still get stored
+ * Reads the history of a station, and rejects if that fails. It checks no writes, because phones still get the stored
  * messages while the disk is full.
  */
 async function checkReads(store: Store, settings: Settings): Promise<void> {

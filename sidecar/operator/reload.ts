@@ -14,8 +14,8 @@ interface ReloadParts {
 
 /**
  * Returns a function that applies the changes that need no restart: the callsign lists in the configuration, and a
- * renewed certificate. It warns about other changed settings. If the configuration has mistakes, it logs each and
- * applies none of its settings. It logs an unusable certificate too. It never rejects.
+ * renewed certificate. It warns about other changed settings. If the configuration has mistakes, it logs each of them
+ * and applies no setting. It also logs an unusable certificate. It never rejects.
  */
 export function reloadBy({
   settings,
@@ -45,7 +45,7 @@ export function reloadBy({
 const RELOADABLE: ReadonlySet<string> = new Set([
   'stations.reserved',
   'stations.blockedSenders',
-  // The command applies these two itself, because it created the log.
+  // `main.ts` applies these two, because it created the log.
   'log.level',
   'log.format',
 ])

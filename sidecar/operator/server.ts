@@ -26,11 +26,11 @@ export function warnNotLocal(loopback: boolean, log: Pick<Log, 'warn'>): void {
 }
 
 /**
- * Serves the operator's port. `/` is a status page for people. Probes use `/healthz` (must the sidecar be restarted?),
- * `/readyz` (does it fully work?) and, for load balancers, `/readyz/api` (can it answer requests?). There are also
- * `/metrics`, `POST /backup` and `POST /unregister`. `/stations` and `/stations/CALL` say what the sidecar knows of
- * stations, `/view` and `/view/CALL` show the same as pages, and `POST /notify` sends a test notification. None of
- * these needs a password, so the port must be on loopback or a private network.
+ * Serves the operator's port. `/` is a status page for people. Probes use `/healthz` (should the sidecar be
+ * restarted?), `/readyz` (does it fully work?) and, for load balancers, `/readyz/api` (can it answer requests?).
+ * `/stations` and `/stations/CALL` describe stations as JSON, `/view` and `/view/CALL` as HTML. `/metrics` is for
+ * Prometheus. The commands are `POST /backup`, `POST /unregister` and `POST /notify`, which sends a test notification.
+ * No request needs a password, so the port must be on loopback or a private network.
  */
 export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
   const { admin, log } = parts
@@ -48,7 +48,7 @@ export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
   return listener
 }
 
-/** Checks host, method and origin of a request, and answers it with its page or command. */
+/** Checks the host, method and origin of a request, and answers it with a page or by running a command. */
 class AdminHandler {
   readonly #admin: Settings['admin']
   readonly #pages: ReturnType<typeof pagesOf>
@@ -68,10 +68,10 @@ class AdminHandler {
     const [path = '', query] = (request.url ?? '').split('?', 2)
     const command = this.#commands.get(path)
     if (command && request.method === 'POST') return runCommand(command, request, response)
-    // Reads and discards a body, if there is one.
+    // Discards the request's body, if it has one.
     request.resume()
     if (command) return refuseMethod(response, 'POST')
-    // The callsign is the rest of the path. A rest with other characters is no callsign, so it needs no decoding.
+    // The last part of the path is the callsign. It is not percent-decoded, because a callsign never needs encoding.
     const [, folder, call = ''] = /^(\/[a-z]+\/)([^/]+)$/.exec(path) ?? []
     const page = this.#pages.get(path) ?? this.#pages.get(`${folder}CALL`)
     if (!page) {
@@ -94,14 +94,14 @@ async function runCommand(
   response: ServerResponse,
 ): Promise<void> {
   const received = await receiveBody(request, response)
-  // Browsers send Origin with every POST. Such requests are refused, because a web page that the operator visits must
-  // not fill the disk or remove a station.
+  // Browsers send the header Origin with every POST. Such requests are refused, so that a web page that the operator
+  // visits cannot fill the disk or remove a station.
   if (request.headers.origin !== undefined)
     return send(response, jsonPage(403, { error: 'forbidden', message: 'Web pages may not use this.' }))
   send(response, await command(received.kind === 'whole' ? received.bytes : Buffer.alloc(0)))
 }
 
-/** Sends a page. Node omits the body of answers to HEAD. */
+/** Sends a page. For a HEAD request, Node.js omits the body. */
 function send(response: ServerResponse, { status, contentType, body, headers }: Page): void {
   response.writeHead(status, {
     'Content-Type': contentType,

@@ -2,8 +2,8 @@ import { type Clock, within } from '../clock.ts'
 import type { Log } from '../log.ts'
 
 /**
- * Time limit of each closing stage in milliseconds. Together they are under 5 s, which service managers commonly allow.
- * The stage `work` closes parts that use the store, `watch` parts that observe it.
+ * Time limit of each closing stage in milliseconds. Their sum is below the 5 s that service managers usually allow. The
+ * stage `work` closes parts that use the store, and `watch` closes parts that observe it.
  */
 export const CLOSE_WITHIN = { work: 2700, watch: 200, store: 1800 } as const
 
@@ -31,17 +31,16 @@ export class StoreLeftOpenError extends Error {
 /** Closes the parts of the sidecar, stage by stage. */
 export interface Shutdown {
   /**
-   * Registers `part`, which {@link Shutdown.close} will close, and returns it. After `close` was called, closes `part`
-   * at once and throws.
+   * Registers `part`, which {@link Shutdown.close} will close, and returns it. If `close` was called before, closes
+   * `part` at once and throws.
    *
-   * @throws {StoppedEarlyError} after {@link Shutdown.close} was called
+   * @throws {StoppedEarlyError} if {@link Shutdown.close} was called before
    */
   add<Part extends Closable>(stage: Stage, name: string, part: Part): Part
   /**
-   * Closes all parts, one stage after the other, and the parts of a stage at the same time. Logs a part that fails or
-   * exceeds the limit, and continues. Resolves to false if that part is the store, because a thread of the process may
-   * hang in disk I/O. Any other part waits for a remote host or a busy machine, and ends with the process. Idempotent;
-   * never rejects.
+   * Closes all parts, one stage after the other, and the parts of a stage at the same time. If a part fails or exceeds
+   * its time limit, logs this and continues. Resolves to false if the store fails to close, because a thread of the
+   * process may then hang in disk I/O. Other parts that are still open end with the process. Idempotent; never rejects.
    */
   close(): Promise<boolean>
 }
@@ -49,7 +48,7 @@ export interface Shutdown {
 export function createShutdown(clock: Clock, log: Log): Shutdown {
   const parts: { readonly stage: Stage; readonly name: string; readonly part: Closable }[] = []
   let closing: Promise<boolean> | undefined
-  /** Parts that were added after {@link closing} began, while they close. */
+  /** The closing of parts that were added after {@link closing} began. */
   const late: Promise<boolean>[] = []
 
   async function closePart(stage: Stage, name: string, part: Closable): Promise<boolean> {

@@ -12,7 +12,7 @@ import type { TestOutcome } from '../push/delivery/test-notification.ts'
 import { htmlPage, jsonPage, type Page } from './answer-page.ts'
 import { renderStationList, renderStationPage } from './page/station-pages.ts'
 
-/** The number of stations in one answer. */
+/** Limit of stations in one answer. */
 const PAGE_STATIONS = 1000
 const MAX_TEXT_CHARACTERS = 200
 const TOKEN_CHARACTERS = 6
@@ -28,7 +28,7 @@ export interface StationAnswer {
   readonly station: StationKey
   readonly avatarHash: string
   readonly devices: readonly (Omit<DeviceReport, 'pushToken'> & {
-    /** The last characters of the push token. */
+    /** The last {@link TOKEN_CHARACTERS} characters of the push token. */
     readonly token: string
   })[]
   readonly messages: readonly MessageReport[]
@@ -91,7 +91,7 @@ export class StationAnswers {
     return devices ? jsonPage(200, { devices } satisfies NotifyAnswer) : notRegistered()
   }
 
-  /** Returns undefined if `after` is not a station. */
+  /** Reads a page of the list. Returns undefined if `after` in the query is not a station. */
   async #list(query: URLSearchParams): Promise<StationListAnswer | undefined> {
     const written = query.get('after') ?? ''
     const afterKey = written === '' ? '' : parseStationKey(written)
@@ -107,7 +107,10 @@ export class StationAnswers {
   }
 }
 
-/** Lists each member, so that a further member of a report does not get out. */
+/**
+ * Converts a report to an answer. It names each member, so that a member that is added to the report later is not
+ * published by accident.
+ */
 function stationAnswer({ station, avatarHash, devices, messages }: StationReport): StationAnswer {
   return {
     station,
@@ -128,7 +131,7 @@ function stationAnswer({ station, avatarHash, devices, messages }: StationReport
   }
 }
 
-/** Returns what a JSON body asks for; undefined if it is wrong. */
+/** Parses the JSON body of `POST /notify`. Returns undefined if it is invalid. */
 function notifyRequest(body: Buffer): { readonly station: StationKey; readonly text: string | undefined } | undefined {
   try {
     const { station, text } = Object(parseBody(body))

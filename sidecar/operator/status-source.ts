@@ -15,7 +15,7 @@ export interface StatusParts {
   readonly settings: Settings
   readonly store: Store
   readonly upstream: () => UpstreamState
-  /** Returns the obstacles that other parts report. */
+  /** Returns the obstacles that other parts of the sidecar report. */
   readonly problems: () => readonly Obstacle[]
   readonly lastBackupAt: () => number | undefined
   /** Returns the time of the last packet from APRS-IS, in milliseconds since 1970; undefined before the first. */
@@ -36,12 +36,12 @@ export interface StatusParts {
  * metrics.
  */
 const ANSWER_WITHIN_MS = 1000
-/** Bytes of free disk space below which storing a message may fail. */
+/** Limit of free disk space in bytes. Below it, storing a message may fail. */
 const SCARCE_BYTES = 256_000
 
 /**
- * Collects the values that the operator's port shows. It reads them when they are requested, and stores only the time
- * of the start.
+ * Collects the values that the operator's port shows. It reads them at each request, and remembers only the time of the
+ * start.
  */
 export class StatusSource {
   readonly #parts: StatusParts
@@ -58,7 +58,7 @@ export class StatusSource {
   }
 
   /**
-   * Returns the present obstacles. If the disk is nearly full, first tries a write, because there may have been none
+   * Returns the current obstacles. If the disk is nearly full, it first tries a write, because none may have failed yet
    * since the disk became full.
    */
   async currentObstacles(): Promise<readonly Obstacle[]> {

@@ -2,19 +2,22 @@ import { request } from 'node:http'
 import { isIPv6 } from 'node:net'
 import type { Settings } from '../../config/settings.ts'
 
-/** An answer of a running sidecar. `error`: the sidecar's own error code, if it refused. */
+/** The outcome of a request to a running sidecar. */
 export type SidecarAnswer<Body> =
   | { readonly kind: 'answered'; readonly body: Body }
   | { readonly kind: 'refused'; readonly message: string }
   /** No sidecar answers at `admin`. */
   | { readonly kind: 'absent'; readonly message: string }
 
-/** Longer than a test notification takes at most. */
+/** Time limit of a request, in milliseconds. It is longer than a test notification may take. */
 const ANSWER_WITHIN_MS = 15_000
-/** The largest answer has 1,000 stations, or the messages of the largest ring. */
+/** Limit of an answer's size. The largest answers have 1,000 stations, or the messages of the largest ring. */
 const MAX_ANSWER_BYTES = 10_000_000
 
-/** Asks the sidecar whose operator's port is at `admin`. `body`: the JSON of a POST request. Never rejects. */
+/**
+ * Sends a request to the operator's port at `admin`: a POST request with `body` as JSON, or a GET request without it.
+ * Never rejects.
+ */
 export async function askSidecar<Body>(
   { host, port }: Settings['admin'],
   path: string,
@@ -40,7 +43,7 @@ export async function askSidecar<Body>(
   }
 }
 
-/** Returns an address that reaches a server which listens on `host`. */
+/** Returns an address at which a server that listens on `host` can be reached from this machine. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return host === '::' ? '::1' : host
@@ -51,7 +54,7 @@ function reasonOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.message
 }
 
-/** Sends one request. `fetch` is not used, because it refuses some ports and obeys proxies. */
+/** Sends one request. `fetch` is not used, because it refuses some ports and may use a proxy. */
 function send(
   target: { readonly host: string; readonly port: number; readonly path: string },
   body: object | undefined,

@@ -10,8 +10,8 @@ import { checkPublic } from './check-public.ts'
 import { fail, ok, type Verdict } from './verdict.ts'
 
 /**
- * Checks APRS-IS and the push gateways with the same clients as a running sidecar. Sends nothing to radios or phones.
- * Never rejects; takes at most 40 s.
+ * Tests the login to APRS-IS and the push gateways, with the same client code as a running sidecar. Sends nothing to
+ * radios or phones. Never rejects; takes at most 40 s.
  *
  * @param address the public address of the API; undefined to skip its check
  */

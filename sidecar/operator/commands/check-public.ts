@@ -8,20 +8,23 @@ import type { ListenSettings } from '../../config/settings.ts'
 import { errorInWords } from './error-in-words.ts'
 import { fail, ok, type Verdict } from './verdict.ts'
 
-/** The client address that the test request claims in X-Forwarded-For. It is reserved for documentation (RFC 5737). */
+/**
+ * The client address in the header X-Forwarded-For of the test request. It is reserved for documentation (RFC 5737).
+ */
 const CLIENT_ADDRESS = '192.0.2.77'
 const LIMIT_MS = 10_000
 
-/** Properties of the test request when it arrived. */
+/** Properties of the test request as it arrived. `peer`: the address from which it came. */
 interface Arrival {
   readonly peer: string | undefined
-  /** Whether a proxy appended an address to the one that the request claims. */
+  /** Whether a proxy has appended a client address to the header X-Forwarded-For. */
   readonly hasClientAddress: boolean
 }
 
 /**
- * Listens on the API's port, and sends itself a request by the public address. Checks whether a proxy forwards the
- * client's address, and whether the settings trust the proxy. The sidecar must not be running. Never rejects.
+ * Listens on the API's port, and sends a test request to the public address. Checks that the request arrives here, that
+ * a proxy forwards the client's address, and that the settings trust the proxy. The sidecar must not be running. Never
+ * rejects.
  */
 export async function checkPublic(listen: ListenSettings, address: string): Promise<Verdict> {
   const subject = `Public address ${address}`
@@ -30,7 +33,7 @@ export async function checkPublic(listen: ListenSettings, address: string): Prom
   try {
     const { server, scheme } = await createApiServer(listen)
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      // Phones that call during this check get a 503, so they retry. No sidecar runs that could answer them.
+      // A phone that calls during this check gets a 503 and retries later, because no sidecar is running.
       if (request.url === path) arrival = arrivalOf(request)
       response.writeHead(503, { Connection: 'close', 'Content-Length': 0 }).end()
     })
@@ -73,8 +76,8 @@ function changesFor(
 }
 
 /**
- * Sends the test request. Always returns a text, for the case that the request did not arrive here: it says that
- * another server answered, or why the request failed.
+ * Sends the test request. Returns a text for the case that the request does not arrive here: another server answered,
+ * or the request failed. Never rejects.
  */
 async function ask(address: URL): Promise<string> {
   try {

@@ -30,8 +30,8 @@ export interface Findings {
 const EXAMPLE_CALLSIGN = 'N0CALL'
 
 /**
- * Reasons why an address cannot be used now that may be harmless, by the system's error code. For example, the sidecar
- * itself may be running.
+ * Error codes of the system for an address that cannot be used now but perhaps later, with the text of the warning. For
+ * example, the running sidecar itself may use the address.
  */
 const PASSING_CODES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses it. That is fine if it is the sidecar; otherwise the start fails',
@@ -39,8 +39,8 @@ const PASSING_CODES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Checks everything that a start would open: push gateways, database, backup folder, certificate and addresses. Starts
- * nothing, and leaves nothing behind.
+ * Checks everything that a start would open: push gateways, database, backup folder, certificate and addresses. It
+ * starts no sidecar, and leaves no files or folders.
  *
  * @param configFile the configuration file. If root runs the check, it also checks whether the systemd service may read
  * this file and the files that it names
@@ -101,8 +101,8 @@ async function tryGateways(settings: Settings, log: Log): Promise<void> {
 }
 
 /**
- * Rejects if the first start could not create the file with the Web Push keys. Skips the default file beside the
- * database, because the check of the database covers its folder.
+ * Rejects if the first start could not create the file with the Web Push keys. It skips the default file beside the
+ * database, because the check of the database also checks its folder.
  */
 async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
   const { subject, keyFile } = webpush
@@ -122,12 +122,12 @@ async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
   }
 }
 
-/** Text that is as long as a pair of keys. */
+/** Test content of a key file. It is about as long as a real pair of keys. */
 const SAMPLE = ' '.repeat(200)
 
 /**
- * Returns whether the address is a loopback address. Rejects if the sidecar cannot listen there, unless the reason may
- * be harmless.
+ * Tries to listen on an address, and returns whether it is a loopback address. If it cannot be used now, adds a warning
+ * for a reason that may be harmless, and otherwise rejects.
  */
 async function tryAddress(
   name: 'listen' | 'admin',

@@ -16,8 +16,9 @@ export interface MoveReport {
 }
 
 /**
- * Copies the SQLite file in `settings` to the PostgreSQL database at `target`, which must not have stations yet. Copies
- * everything or nothing, and does not change the file. The output never contains the target's password. Never rejects.
+ * Copies the SQLite file in `settings` to the PostgreSQL database at `target`, which must not have stations yet. It
+ * copies everything or nothing, and does not change the file. The output never contains the password in `target`. Never
+ * rejects.
  */
 export async function moveDatabase(target: string, settings: Settings): Promise<MoveReport> {
   const { database, databaseTls, history, push } = settings
@@ -57,7 +58,7 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
   }
 }
 
-/** Returns the operator's next steps, with the settings that the new database requires. */
+/** Returns the next steps for the operator, including the settings that must change for the new database. */
 function stepsAfter(settings: Settings): readonly string[] {
   const problems = [...backupsAreOfAFile(settings), ...listenersCarryAll(settings)]
   return [
@@ -77,8 +78,7 @@ async function demandFile(database: string): Promise<void> {
 }
 
 /**
- * Throws if the address is unusable. The message quotes nothing of the address, because a password may be anywhere in
- * it.
+ * Throws if the address is unusable. The message does not quote the address, because any part of it may be a password.
  */
 function demandAddress(target: string, settings: Settings): void {
   if (!isPostgresAddress(target)) throw new Error('--move-to takes postgres://USER@HOST/DATABASE.')

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module'
 
 /**
- * Packages that only the sidecar needs, each with what npm should install for it: the major version that is tested on
- * every Node.js. `node-apn` is the name of its maintained fork here. All of them are optional peers: npm does not
- * install them with the package, so a server that only needs single sign-on and an app that only needs the client do
- * not get 300 packages and a C++ compiler's work.
+ * The packages that only the sidecar needs, each with the version that npm should install. `node-apn` here is the name
+ * of its maintained fork. All of them are optional peer dependencies, which npm does not install by default. So a
+ * server that only needs single sign-on, or an app that only needs the client, need not install 300 packages and
+ * compile C++ code.
  */
 const NEEDED: Readonly<Record<string, string>> = {
   'firebase-admin': '13',
@@ -34,7 +34,7 @@ export class PackagesMissingError extends Error {
 const resolvePackage = createRequire(import.meta.url).resolve
 
 /**
- * Throws if packages that the sidecar needs are not installed. Call it before importing any module that uses them.
+ * Checks that the packages that the sidecar needs are installed. Call before importing any module that uses them.
  *
  * @throws {PackagesMissingError} with the names of all missing packages
  */

@@ -7,8 +7,8 @@ import type { Settings } from '../../config/settings.ts'
 const SERVICE_GROUP = 'mesh-companion'
 
 /**
- * A user id that owns no files and is in no group. With the service's group, it may read exactly what the service may
- * read.
+ * The id of a user that owns no files and is in no group. A process with this user and the service's group may read
+ * exactly the files that the service may read.
  */
 const NOBODY_UID = 65534
 
@@ -16,8 +16,8 @@ const NOBODY_UID = 65534
 const PRINT_UNREADABLE = 'for file do [ -r "$file" ] || printf "%s\\\\0" "$file"; done'
 
 /**
- * Lists the files of the configuration that the systemd service may not read. Runs a shell with the service's rights,
- * which only root may do. Root's own rights would show nothing, because root reads every file.
+ * Returns the files of the configuration that the systemd service may not read. It runs a shell with the service's
+ * rights, which only root can do. Root itself may read every file, so its own rights show nothing.
  *
  * @param gid id of the service's group, from {@link serviceGroup}
  * @returns a sentence for each file

@@ -14,15 +14,15 @@ import { askSidecar, type SidecarAnswer } from './ask-sidecar.ts'
 export interface CommandOutcome {
   readonly kind: 'done' | 'refused' | 'absent'
   readonly lines: readonly string[]
-  /** Why there is no answer. */
+  /** The reason why there is no answer, for stderr. */
   readonly error?: string
 }
 
 type Admin = Settings['admin']
 
 /**
- * Lists all stations with one line each: devices, last call, pending notifications. `print` gets the lines of each page
- * as it arrives. `now`: wall-clock time in milliseconds.
+ * Lists all stations, one per line, with devices, last registration and pending notifications. It calls `print` for the
+ * lines of each page of the list as it arrives. `now`: wall-clock time in milliseconds since 1970.
  */
 export async function listStations(admin: Admin, now: number, print: (line: string) => void): Promise<CommandOutcome> {
   let afterKey: StationKey | null = ''
@@ -41,7 +41,7 @@ export async function listStations(admin: Admin, now: number, print: (line: stri
   return { kind: 'done', lines: [] }
 }
 
-/** Describes one station in words. */
+/** Describes one station in lines of text. */
 export async function showStation(admin: Admin, station: StationKey, now: number): Promise<CommandOutcome> {
   const answer = await askSidecar<StationAnswer>(admin, `/stations/${station}`)
   return answer.kind === 'answered' ? { kind: 'done', lines: stationInWords(answer.body, now) } : failure(answer)

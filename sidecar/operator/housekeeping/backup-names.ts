@@ -2,8 +2,8 @@ const PREFIX = 'mesh-companion-'
 const TIME = '\\d{8}T\\d{9}Z'
 
 /**
- * Returns a file name such as `mesh-companion-N0CALL-10-20260131T235959123Z.sqlite`. The time is in UTC, so that names
- * sort by age.
+ * Returns the file name for a new backup, such as `mesh-companion-N0CALL-10-20260131T235959123Z.sqlite`. The time is in
+ * UTC, so that names sort by age.
  */
 export function nameOf(callsign: string, now: number): string {
   return `${PREFIX}${callsign}-${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}.sqlite`

@@ -17,16 +17,16 @@ export type BackupOutcome =
   | { readonly kind: 'busy' }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
 
-/** Makes backups of the database at night and on request. Only the newest are kept. */
+/** Makes backups of the database at night and on request. Keeps only the newest. */
 export interface Backups {
-  /** Makes a backup now. Never rejects. `file` in the outcome is its name in `backup.folder`. */
+  /** Makes a backup now. Never rejects. `file` in the outcome is the name of the file in `backup.folder`. */
   make(): Promise<BackupOutcome>
   /**
    * Returns the time of the newest backup, in milliseconds since 1970; undefined if there is no backup or no folder.
-   * Ignores backups from the future, which were made while the clock was ahead.
+   * Ignores backups with a time in the future, which were made while the clock was ahead.
    */
   lastMadeAt(): number | undefined
-  /** Cancels a running backup, which then leaves no file. Idempotent. */
+  /** Stops the nightly backups. Cancels a running backup, which then leaves no file. Idempotent. */
   close(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ interface BackupParts {
   /** Copies the store into a file; undefined if the database is PostgreSQL, which has its own backups. */
   readonly backUp: ExclusiveStore['backUp'] | undefined
   readonly settings: BackupSettings
-  /** The sidecar's callsign. The file names contain it, because several sidecars may share a folder. */
+  /** The sidecar's callsign. File names contain it, because several sidecars may use the same backup folder. */
   readonly callsign: string
   readonly clock: Clock
   readonly metrics: Metrics
@@ -42,8 +42,8 @@ interface BackupParts {
 }
 
 /**
- * Cron expression of the nightly backup, in local time. It is at night, when traffic is low, and avoids minutes at
- * which the machine's own jobs start.
+ * Cron expression of the nightly backup, in local time. Traffic is low at night. The odd minute avoids the time at
+ * which other jobs of the machine start.
  */
 const DAILY = '43 3 * * *'
 
@@ -78,7 +78,10 @@ export async function openBackups(parts: BackupParts): Promise<Backups> {
   }
 }
 
-/** Rejects with a {@link BackupFolderError} if {@link openBackups} would. Leaves no file or folder behind. */
+/**
+ * Checks whether {@link openBackups} would succeed, without leaving a file or folder. Rejects with a {@link
+ * BackupFolderError} if not.
+ */
 export async function tryBackupFolder({ folder }: BackupSettings): Promise<void> {
   if (folder === null) return
   try {
@@ -89,7 +92,7 @@ export async function tryBackupFolder({ folder }: BackupSettings): Promise<void>
   }
 }
 
-/** Creates the folder, but not its parent folders, because a misspelt path must be reported. */
+/** Creates the folder, but not its parent folders, so that a misspelt path is reported. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, FOLDER_OWNER_ONLY)
@@ -101,9 +104,10 @@ async function makeFolder(folder: string): Promise<void> {
 /**
  * Makes and removes the backups in a folder.
  *
- * It is idle, or makes one backup, which the schedule or `make` started. A request during a backup gets `busy`. A
- * backup first removes drafts that a crash left, then copies the database, then removes the oldest backups beyond
- * `backup.keep`. `close` cancels a running backup; later requests get `busy`. A failed backup removes no older one.
+ * It makes one backup at a time, started by the schedule or by `make`. A request during a backup gets `busy`. A backup
+ * removes the drafts that a crash left, copies the database, and then removes the oldest backups above the limit
+ * `backup.keep`. If the copy fails, no older backup is removed. `close` cancels a running backup; later requests get
+ * `busy`.
  */
 class BackupFolder implements Backups {
   readonly #folder: string
@@ -179,8 +183,8 @@ class BackupFolder implements Backups {
   }
 
   /**
-   * Removes the oldest backups beyond `backup.keep`. Backups named with a later time than `newest` were made while the
-   * clock was ahead. They are removed first.
+   * Removes the oldest backups above the limit `backup.keep`. Backups with a later time in their name than `newest`
+   * were made while the clock was ahead. These are removed first.
    */
   async #removeOld(newest: string): Promise<void> {
     const { settings, callsign } = this.#parts
@@ -197,7 +201,7 @@ async function timesIn(folder: string, callsign: string): Promise<readonly numbe
 
 function describe(error: unknown): { readonly code: string; readonly message: string } {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-  // The store's own message would name the disk of the database.
+  // The store's own message would name the wrong disk, which is that of the database.
   if (code === 'disk_full') return { code, message: 'There is no space left in backup.folder.' }
   return { code, message: error instanceof Error ? error.message : 'unknown error' }
 }

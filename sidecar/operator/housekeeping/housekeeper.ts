@@ -10,7 +10,9 @@ import { runOnSchedule } from './schedule.ts'
 
 interface HousekeeperParts {
   readonly housekeeping: Pick<Housekeeping, 'expire' | 'tidy' | 'presentSince'>
-  /** The lease that makes only one of the processes that share the store do the housekeeping. */
+  /**
+   * The leases of the store. Through one of them, only one of the processes that share the store does the housekeeping.
+   */
   readonly leases: Pick<Leases, 'hold'>
   readonly expiry: Expiry
   readonly clock: Clock
@@ -19,9 +21,8 @@ interface HousekeeperParts {
 }
 
 /**
- * Removes expired stations and orphaned rows from the database, one run at a time. It is idle, running or closed.
- * `close` ends a run at its next pause. An outage is logged twice: at its first failed run, and at the next run that
- * succeeds.
+ * Removes expired stations and orphaned rows from the database, one run at a time. `close` ends a run at its next
+ * pause. An outage is logged twice: at the first run that fails, and at the next run that succeeds.
  */
 export class Housekeeper {
   readonly #parts: HousekeeperParts
@@ -33,7 +34,7 @@ export class Housekeeper {
     this.#parts = parts
   }
 
-  /** Starts a run, or waits for the one that is running. Never rejects. */
+  /** Starts a run, or joins the current run. Resolves at the end of the run; never rejects. */
   run(): Promise<void> {
     if (this.#stopping.signal.aborted) return Promise.resolve()
     this.#running ??= this.#runOnce().finally(() => {
@@ -42,7 +43,7 @@ export class Housekeeper {
     return this.#running
   }
 
-  /** Ends a run at its next pause, and prevents later runs. Idempotent. */
+  /** Ends the current run at its next pause, and prevents later runs. Idempotent. */
   async close(): Promise<void> {
     this.#stopping.abort()
     await this.#running

@@ -2,34 +2,33 @@ import { createTask, type ScheduledTask } from 'node-cron'
 import type { Clock } from '../../clock.ts'
 
 /**
- * Cron expression for every hour. Expiry is configured in hours, and SQLite checkpoints its log by itself, so more
- * frequent runs bring nothing. At 17 minutes past the hour, neither hourly jobs of the machine nor phones that wake on
- * the hour are busy.
+ * Cron expression for every hour. More frequent runs have no benefit, because expiry is configured in hours and SQLite
+ * checkpoints its log by itself. The minute 17 avoids the load of hourly jobs of the machine, and of phones that wake
+ * on the hour.
  */
 export const HOURLY = '17 * * * *'
 
 const MINUTE_MS = 60_000
 
 /**
- * The schedule is checked every minute. A larger gap, in either direction, means that the clock leapt or the machine
- * slept.
+ * The schedule is checked every minute. If the clock moves by more than this between two checks, in either direction,
+ * it was set or the machine slept.
  */
 const USUAL_MINUTES = 5
 
 /**
- * Calls `task`, which never rejects, in each minute that the cron expression `when` matches (five fields, local time).
- * Never runs it twice at the same time. `close` lets a running task finish. If the clock leaps or the machine sleeps,
- * the skipped minutes are not made up for.
+ * Calls `task` in each minute that the cron expression `when` matches (five fields, local time). `task` must not
+ * reject, and never runs twice at the same time. `close` does not end a running task. Minutes that are skipped because
+ * the clock was set or the machine slept are not made up for.
  */
 export function runOnSchedule(
   task: () => Promise<void>,
   clock: Clock,
   when: string = HOURLY,
 ): { close(): Promise<void> } {
-  // The package `node-cron` is used only to match times. With its own timer, it would wait for the old time when the
-  // clock is set back. When the clock goes from 1970 to now, it would count each missed run. For hourly runs, that
-  // takes 20 s and 300 MB; for runs each minute, sixty times as much. It is created at the first check, to keep the
-  // start short.
+  // The package `node-cron` only matches times here. After the clock was set back, its own timer would not run the task
+  // until the old time. When the clock is set from 1970 to now, it would iterate over each missed run, which takes 20 s
+  // and 300 MB for hourly runs. The task object is created at the first check, to keep the start short.
   let cron: ScheduledTask | undefined
   let lastMinute = minuteOf(clock.now())
   let running = false
@@ -69,9 +68,9 @@ function untilNextMinute(now: number): number {
 }
 
 /**
- * Returns the minutes since the last check, counted from 1970, including those that a busy process missed. Returns none
- * while the clock, after it was set back by some minutes, has not caught up. Returns only the present minute after a
- * leap.
+ * Returns the minutes since the last check, as numbers since 1970. They include minutes that a busy process missed.
+ * After the clock was set back by a few minutes, returns none until it reaches the last checked minute again. After a
+ * larger change of the clock, returns only the present minute.
  */
 function minutesToCheck(lastMinute: number, present: number): readonly number[] {
   const passed = present - lastMinute

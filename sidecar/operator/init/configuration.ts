@@ -4,7 +4,7 @@ import { settingsFrom } from '../../config/reading/load-settings.ts'
 import { CERTIFICATE, type FoundFiles } from './found-files.ts'
 import { type Answers, QUESTIONS, type Question } from './questions.ts'
 
-/** The folder of system-wide configurations. Services that are configured there keep their data in {@link DATA}. */
+/** The folder of system-wide configurations. Services with a configuration there have their data in {@link DATA}. */
 const SYSTEM = '/etc'
 const DATA = '/var/lib'
 
@@ -12,11 +12,11 @@ const DATA = '/var/lib'
 type Draft = Readonly<Record<string, unknown>>
 
 /**
- * Builds the configuration for these answers. It contains only what differs from the defaults, and names files inside
- * `folder` relative to it.
+ * Builds the configuration for these answers. It contains only settings that differ from the defaults. The paths of
+ * files inside `folder` are relative to `folder`.
  */
 export function draftFor(answers: Answers, files: FoundFiles, folder: string): Draft {
-  // Without a certificate, only a proxy on the same machine can reach the API.
+  // Without a certificate, the API listens on loopback, where only a proxy on this machine can reach it.
   const listen = files.hasCertificate ? { host: '::', ...CERTIFICATE } : { trustProxy: ['127.0.0.1'] }
   const database = databaseFor(folder)
   const draft: Record<string, unknown> = { listen, aprsis: {}, ...(database && { database }) }
@@ -28,7 +28,10 @@ export function draftFor(answers: Answers, files: FoundFiles, folder: string): D
   return draft
 }
 
-/** Returns what is wrong with the answer to this question, in a sentence, or undefined. */
+/**
+ * Returns sentences for the operator that explain the mistake in the answer to a question; undefined if the answer is
+ * valid.
+ */
 export function mistakeIn(question: Question, answers: Answers, files: FoundFiles, folder: string): string | undefined {
   const outcome = settingsFrom(JSON.stringify(draftFor(answers, files, folder)), folder)
   if ('settings' in outcome) return undefined
@@ -48,18 +51,21 @@ function put(draft: Record<string, unknown>, steps: readonly string[], value: un
 
 function settingOf({ flag, isFile }: Question, answer: string, folder: string): unknown {
   if (flag === 'callsign') return answer.toUpperCase()
-  // A text that is no number stays as it is, so that the check refuses it.
+  // A text that is no number stays unchanged, so that the check of the configuration refuses it.
   if (flag === 'port') return /^\d+$/.test(answer) ? Number(answer) : answer
   return isFile ? shortPath(answer, folder) : answer
 }
 
-/** Returns the path of a file as the configuration names it. Relative paths in a configuration start at its folder. */
+/** Returns the path of a file for the configuration: relative to `folder` for a file inside it, otherwise absolute. */
 function shortPath(file: string, folder: string): string {
   const path = relative(folder, resolve(folder, file))
   return path.startsWith('..') || isAbsolute(path) ? resolve(folder, file) : path
 }
 
-/** Returns the database of a configuration below `/etc`, where a service must not write; undefined for the default. */
+/**
+ * Returns the path of the database if `folder` is below `/etc`, where a service must not write. Otherwise returns
+ * undefined, and the default applies.
+ */
 function databaseFor(folder: string): string | undefined {
   const path = relative(SYSTEM, folder)
   if (path === '' || path.startsWith('..') || isAbsolute(path)) return undefined

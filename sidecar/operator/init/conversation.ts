@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 
-/** A conversation with the operator, or its absence. */
+/** A conversation with the operator at a terminal. If stdin is not a terminal, it only shows lines. */
 export interface Conversation {
   /** Whether the operator can answer. */
   readonly isInteractive: boolean
@@ -15,7 +15,7 @@ export interface Conversation {
 export function openConversation(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Conversation {
   const lines = input.isTTY ? createInterface({ input, output }) : undefined
   const ended = new AbortController()
-  // Otherwise a question that waits for an answer would never settle.
+  // Without this, a question that waits for an answer would never settle after the end of the input.
   lines?.once('close', () => ended.abort())
   return {
     isInteractive: lines !== undefined,

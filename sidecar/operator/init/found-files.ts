@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 
-/** Names of files in the configuration's folder that a new configuration can use. */
+/** The files in the configuration's folder that a new configuration can use. */
 export interface FoundFiles {
   /** Whether the folder has a certificate with its key, under the names that certbot gives them. */
   readonly hasCertificate: boolean
@@ -17,7 +17,7 @@ export function keyIdIn(name: string): string | undefined {
   return /AuthKey_([A-Z0-9]{10})\.p8$/.exec(name)?.[1]
 }
 
-/** Looks for usable files in a folder, by their names. If a name is ambiguous, finds none. */
+/** Looks for usable files in a folder by their names. If several files of a kind match, returns none of them. */
 export async function findFiles(folder: string): Promise<FoundFiles> {
   // The folder may not exist yet.
   const names = await readdir(folder).catch((): string[] => [])
@@ -28,7 +28,7 @@ export async function findFiles(folder: string): Promise<FoundFiles> {
   }
 }
 
-/** Whether a file has the name that Firebase gives a key, or that of our examples. */
+/** Whether a file has a name as Firebase gives it to a key, or as in our examples. */
 function isServiceAccount(name: string): boolean {
   return name.endsWith('.json') && (name.startsWith('firebase') || name.includes('-firebase-adminsdk-'))
 }

@@ -13,18 +13,20 @@ export type InitOutcome =
   /** The file exists, its folder cannot be written, or the operator ended the input. */
   | { readonly kind: 'not_written'; readonly reason: string }
 
-/** The answer for "none" at a question with a fallback. */
+/**
+ * The answer by which the operator rejects the suggested answer of a question, and leaves the setting at its default.
+ */
 const NO_ANSWER = '-'
 
-/** The mode of the configuration: the service reads it by its group. */
+/** The mode of the configuration file. The service may read the file through its group. */
 const FILE_MODE = 0o640
 /** The configuration that the systemd unit reads. */
 const SERVICE_FILE = '/etc/mesh-companion/sidecar.json'
 const FOLDER_MODE = 0o750
 
 /**
- * Writes `sidecar.json` into a folder, from flags and from the answers to the remaining questions. Computes the
- * passcode, copies no keys, and overwrites no file.
+ * Writes `sidecar.json` into a folder, from the flags and from the operator's answers to the remaining questions. It
+ * computes the passcode, copies no keys, and overwrites no file.
  *
  * @param flagValues the values of the flags
  */
@@ -66,7 +68,10 @@ export function nextStep(file: string, isFine: boolean): string {
   return file === SERVICE_FILE ? 'Next: sudo systemctl enable --now mesh-companion-sidecar' : `Next: ${command}`
 }
 
-/** Files are named relative to the working directory, as in any command, or relative to the configuration's folder. */
+/**
+ * Returns the flags that name an existing file, relative to the working directory, as absolute paths. Other file names
+ * are relative to the configuration's folder.
+ */
 function fileFlags(flagValues: Answers): Answers {
   const entries = QUESTIONS.filter(({ isFile }) => isFile).flatMap(({ flag }) => {
     const name = flagValues[flag]
@@ -104,7 +109,10 @@ async function answerAll(
   return answers
 }
 
-/** Without a terminal, a signing key that was found is used only if the flags say the rest about it. */
+/**
+ * Returns the fallback for a question. Without a terminal, a signing key that was found in the folder is used only if
+ * the flags have the other settings of APNs.
+ */
 function fallbackFor(
   { flag, fallback }: Question,
   files: FoundFiles,
@@ -125,7 +133,7 @@ async function askUntilUsable(
   check: (question: Question, answers: Answers) => string | undefined,
   conversation: Conversation,
 ): Promise<string | undefined> {
-  // Without a key id, team id or topic, a key for APNs is useless.
+  // No hint "none" for a key id, team id or topic, because a key for APNs needs all of them.
   const hint = fallback === '' && question.dependsOn !== undefined ? '' : ` [${fallback || 'none'}]`
   for (;;) {
     const typed = await conversation.ask(`${text}${hint}: `).catch(() => undefined)

@@ -14,7 +14,7 @@ export const INIT_FLAGS = [
 
 export type InitFlag = (typeof INIT_FLAGS)[number]
 
-/** The answers by flag. An empty text means that the setting keeps its default. */
+/** The answers, by the flag of their question. An empty text leaves the setting at its default. */
 export type Answers = Partial<Readonly<Record<InitFlag, string>>>
 
 /** A question about one setting. */
@@ -22,13 +22,13 @@ export interface Question {
   readonly flag: InitFlag
   /** The JSON path of the setting. */
   readonly path: string
-  /** Another setting that the answer may contradict. */
+  /** The JSON path of another setting that the answer may contradict. */
   readonly rival?: string
   readonly text: string
   readonly isFile?: true
-  /** The question is asked only if this one has an answer. */
+  /** The flag of an earlier question. This question is asked only if that one has an answer. */
   readonly dependsOn?: InitFlag
-  /** Returns the answer to use if the operator gives none. */
+  /** Returns the answer that is used if the operator enters nothing. */
   fallback(files: FoundFiles, answers: Answers): string | undefined
 }
 

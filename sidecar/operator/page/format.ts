@@ -30,7 +30,9 @@ const UNITS = [
   ['s', 1],
 ] as const
 
-/** Formats a duration in its two largest units. A negative duration, after a step of the clock, becomes 0. */
+/**
+ * Formats a duration in its two largest units. A negative duration is shown as 0; it can occur after the clock was set.
+ */
 export function duration(ms: number): string {
   let seconds = Math.max(0, Math.floor(ms / SECOND_MS))
   const parts: string[] = []

@@ -14,12 +14,12 @@ export interface GatewayStatus {
   readonly state: 'unused' | 'working' | 'failing' | 'refusing'
   /** Whether the last refusal was about the credentials, and the gateway has accepted nothing since. */
   readonly credentialsRefused: boolean
-  /** Whether the gateway rejected so many tokens in a row that the sidecar doubts these rejections. */
+  /** Whether the gateway reported so many tokens in a row dead that the sidecar doubts its reports. */
   readonly tokensDoubted: boolean
   readonly lastAcceptedAt: number | undefined
   readonly lastRefused: Setback | undefined
   readonly lastFailed: Setback | undefined
-  /** Number of devices with notifications that are being sent or wait, including those that wait for a retry. */
+  /** Number of devices whose notification is being sent, or waits for its first or next try. */
   readonly waiting: number
 }
 

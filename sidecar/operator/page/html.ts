@@ -1,4 +1,4 @@
-/** Safe markup. {@link html} has escaped the values in it. */
+/** HTML text in which {@link html} has escaped all inserted values. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -17,8 +17,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 type Value = string | number | Html | readonly Html[] | undefined
 
 /**
- * Template tag that escapes text, inserts `Html` unchanged, joins lists, and omits undefined. Attribute values must be
- * quoted in the template.
+ * Template tag for HTML. It escapes inserted text, inserts `Html` unchanged, joins lists, and omits undefined.
+ * Attribute values must be quoted in the template.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
   return new Html(parts.map((part, index) => part + textOf(values[index])).join(''))

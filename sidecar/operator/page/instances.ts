@@ -7,8 +7,7 @@ export interface SharingInstance {
   readonly name: string
   readonly startedAt: number
   /**
-   * JSON that the instance writes about itself: its `version`, whether it may `listen`, and its `listener` slot, if
-   * any.
+   * JSON that the instance publishes: its `version`, whether it may `listen`, and its `listener` slot, if it has one.
    */
   readonly note: string
 }

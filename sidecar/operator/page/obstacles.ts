@@ -1,7 +1,10 @@
 import type { GatewayStatus } from './gateways.ts'
 import type { UpstreamState } from './upstream.ts'
 
-/** Reasons why the sidecar is not ready, by the code that `/readyz` returns. Codes are never renamed or reused. */
+/**
+ * The reasons why the sidecar may not be ready, as sentences for the status page. The keys are the codes that `/readyz`
+ * returns. Codes are never renamed or reused.
+ */
 export const OBSTACLES = {
   upstream_not_connected:
     'The sidecar is not logged in to APRS-IS, so no messages arrive. Check aprsis.host and the network.',
@@ -23,7 +26,7 @@ export const OBSTACLES = {
 } as const
 export type Obstacle = keyof typeof OBSTACLES
 
-/** The states from which the obstacles are derived. */
+/** The states from which {@link obstaclesTo} derives the obstacles. */
 export interface ObservedState {
   readonly upstream: Pick<UpstreamState, 'connected' | 'ready' | 'leftOut' | 'listener' | 'listeners'>
   /** The code of the database's fault; undefined while writes work. */
@@ -31,7 +34,7 @@ export interface ObservedState {
   readonly gateways: readonly Pick<GatewayStatus, 'credentialsRefused' | 'tokensDoubted'>[]
 }
 
-/** Returns the obstacles. There are none if messages arrive, are stored, and are pushed to the phones. */
+/** Returns the obstacles. The list is empty if messages arrive, are stored, and are pushed to phones. */
 export function obstaclesTo({ upstream, storeFault, gateways }: ObservedState): readonly Obstacle[] {
   const obstacles: Obstacle[] = []
   if (upstream.listener === null) {

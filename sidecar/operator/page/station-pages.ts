@@ -3,13 +3,16 @@ import { count, counted, dateTime, duration } from './format.ts'
 import { type Html, html } from './html.ts'
 import { STYLE } from './style.ts'
 
-/** A page of the list of stations. `next`: the station after which the next page begins; null at the end. */
+/**
+ * A page of the list of stations. `next`: the last station of this page, after which the next page begins; null on the
+ * last page.
+ */
 export interface ListedStations {
   readonly stations: readonly StationSummary[]
   readonly next: string | null
 }
 
-/** One station, with the end of each push token instead of the token. */
+/** A station as its page shows it. Instead of a whole push token, it has only the end. */
 export interface ShownStation {
   readonly station: string
   readonly avatarHash: string
@@ -38,7 +41,7 @@ ${next === null ? undefined : html`<p><a href="/view?after=${next}">Stations aft
   )
 }
 
-/** Renders the page of one station. It never has a text of a message. */
+/** Renders the page of one station. It never shows the text of a message. */
 export function renderStationPage({ station, avatarHash, devices, messages }: ShownStation, now: number): string {
   return page(
     station,

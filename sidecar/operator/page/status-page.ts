@@ -65,7 +65,7 @@ function time(ms: number): Html {
   return html`<time datetime="${new Date(ms).toISOString()}">${dateTime(ms)}</time>`
 }
 
-/** Returns the banner at the top of the page, and the first word of the page's title. */
+/** Returns the banner at the top of the page, and the word that begins the page's title. */
 function stateOf({ obstacles, storeFault, gateways, upstream }: Status): {
   readonly word: string
   readonly banner: Html
@@ -158,21 +158,21 @@ function backupOf({ lastBackupAt, now }: Status): string {
 
 const DAY_MS = 86_400_000
 /**
- * Below these limits the figures are shown in red. They equal those of the alerts SidecarDiskNearlyFull and
- * SidecarCertificateExpires.
+ * Below these limits, the page shows the figures in red. The alerts SidecarDiskNearlyFull and SidecarCertificateExpires
+ * have the same limits.
  */
 const SCARCE_DISK_BYTES = 200e6
 const URGENT_CERTIFICATE_MS = 14 * DAY_MS
 
 const BAR_WIDTH = 200
 
-/** Renders a bar that shows how full the registry is. The same figures stand beside it as text. */
+/** Renders a bar that shows how full the registry is. The page also shows these figures as text. */
 function registryBar({ stations, maxStations }: Status): Html {
   const width = Math.min(BAR_WIDTH, Math.round((stations / maxStations) * BAR_WIDTH * 10) / 10)
   return html`<svg class="room" aria-hidden="true" viewBox="0 0 ${BAR_WIDTH} 8" preserveAspectRatio="none"><rect class="track" width="${BAR_WIDTH}" height="8"/><rect class="bar" width="${width}" height="8"/></svg>`
 }
 
-/** Renders totals since the start. For a view over time, the package has a Grafana dashboard. */
+/** Renders the totals since the start. The Grafana dashboard of the package shows how they develop over time. */
 function totals(counts: Counts): Html {
   const rows: readonly (readonly [what: string, ...numbers: readonly (readonly [label: string, count: number])[]])[] = [
     ['Packets from APRS-IS', ['received', counts.lines_received]],
@@ -190,7 +190,8 @@ function totals(counts: Counts): Html {
     ],
     [
       'API requests',
-      // A request that its endpoint drops counts twice: when it arrives and when it is dropped.
+      // A request that an endpoint drops is in both `answered` and `dropped`, because `api_requests` counted it when it
+      // arrived.
       ['answered', Math.max(0, counts.api_requests - counts.api_errors)],
       ['refused', counts.api_errors],
       ['dropped', counts.api_dropped],
@@ -215,7 +216,7 @@ function upstream({ upstream: { connections, leftOut }, now }: Status): Html {
 </table>${overflow}</div>`
 }
 
-/** Texts for the states of a connection. A state without a text is shown by its name. */
+/** Texts for the states of a connection. For a state without a text, the page shows its name. */
 const STATES: Readonly<Record<string, string>> = {
   connecting: 'logging in',
   up: 'up',
@@ -239,7 +240,7 @@ function events(list: readonly RecentEvent[]): Html {
   return html`<ol class="card events" aria-label="Warnings and errors, newest first">${list.map(eventItem)}</ol>`
 }
 
-/** Renders an event. Its message comes first, so that it is readable on narrow screens. */
+/** Renders an event. The message comes first, so that it is readable on narrow screens. */
 function eventItem({ at: lastAt, level, event, msg, detail, times }: RecentEvent): Html {
   return html`<li><p class="words">${msg}${detail === '' ? undefined : html` <span class="soft">${detail}</span>`}</p><p class="facts"><span class="level ${level}">${
     level === 'error' ? '✗ error' : '! warning'

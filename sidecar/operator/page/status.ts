@@ -32,7 +32,7 @@ export interface Status {
   readonly startedAt: number
   readonly obstacles: readonly Obstacle[]
   readonly upstream: UpstreamState
-  /** Time of the last packet; undefined before the first. */
+  /** Time of the last packet from APRS-IS; undefined before the first. */
   readonly lastPacketAt: number | undefined
   readonly stations: number
   readonly devices: Readonly<Record<Platform, number>>

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { Html } from './html.ts'
 
-// The contrast is at least 4.5:1 for text and 3:1 for marks, in both colour schemes. Colour is never the only sign.
+// In both colour schemes, the contrast is at least 4.5:1 for text and 3:1 for graphics. No meaning is shown by colour
+// alone.
 const CSS = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --paper: #ffffff; --ground: #f0f2f5; --line: #d3d9df; --accent: #1f6feb; --main: #123f86; --bad: #b3261e; --warn: #8a5300; --good: #1a6b35; --tint: #eaf4ec; --bad-tint: #fdecea }
 @media (prefers-color-scheme: dark) {
@@ -70,14 +71,14 @@ footer { margin-top: 2rem; padding-bottom: 2rem; font-size: .875rem; color: var(
 
 export const STYLE = new Html(CSS)
 
-/** Seconds between two reloads of the page, unless the operator has stopped them. */
+/** Interval at which the status page reloads itself, in seconds. */
 export const REFRESH_S = 30
 const RELOAD = `setTimeout(() => location.reload(), ${REFRESH_S}000)`
 export const SCRIPT = new Html(RELOAD)
 
 const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** Content security policy of the page. It allows the page's one style sheet and one script, and nothing else. */
+/** Content security policy of the pages. It allows only their style sheet and their script. */
 export const POLICY = [
   "default-src 'none'",
   `style-src ${digest(CSS)}`,

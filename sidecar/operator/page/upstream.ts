@@ -6,12 +6,12 @@ export interface UpstreamConnection {
   readonly callsign: string
   readonly state: string
   readonly verified: boolean
-  /** The server's callsign; null while the sidecar is not logged in. */
+  /** The server's name; null while the sidecar is not logged in. */
   readonly server: string | null
   /** Wall-clock time of the last change of `state`, in milliseconds since 1970. */
   readonly sinceMs: number
   readonly filter: string
-  /** Number of logins within the last 15 minutes that the server first accepted and then ended. */
+  /** Number of logins, within the last 15 minutes, that a server accepted and then ended. */
   readonly recentDrops: number
   /** Number of stations in the filter. */
   readonly stations: number
@@ -24,7 +24,7 @@ export interface OtherListener {
   /** The instance's listener slot, from 0. */
   readonly slot: number
   readonly instance: string
-  /** The callsigns of the servers to which the instance is logged in. `callsigns`: its own callsigns there. */
+  /** The servers to which the instance is logged in. `callsigns`: the callsigns that it uses for its logins. */
   readonly servers: readonly string[]
   readonly callsigns: readonly string[]
 }
@@ -33,7 +33,7 @@ export interface OtherListener {
 export interface UpstreamState {
   readonly connected: boolean
   readonly verified: boolean
-  /** Whether the servers have confirmed filters with all stations for which the filters have room. */
+  /** Whether a server has a filter with each station, except for those in `leftOut`. */
   readonly ready: boolean
   readonly paused: boolean
   /** Number of stations for which the filters have no room. */
@@ -48,7 +48,10 @@ export interface UpstreamState {
 
 type Listening = Pick<UpstreamState, 'listener' | 'listeners' | 'others'>
 
-/** Renders which instances listen to APRS-IS. Returns undefined if only this instance listens and should. */
+/**
+ * Renders which instances listen to APRS-IS. Returns undefined if this instance is the only listener, and no other
+ * should listen.
+ */
 export function renderListeners({ listener, listeners, others }: Listening): Html | undefined {
   if (listener !== null && listeners.wanted === 1 && others.length === 0) return undefined
   const thisInstance = listener === null ? 'This instance does not listen.' : 'This instance listens.'

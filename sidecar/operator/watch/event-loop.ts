@@ -5,18 +5,20 @@ import type { Metrics } from '../../metrics.ts'
 const NS_PER_S = 1e9
 const MS_PER_S = 1000
 /**
- * Interval of the probe in milliseconds. It is short enough to notice delays that slow down requests, at negligible
- * cost.
+ * Interval of the measurement in milliseconds. It is short enough to notice delays that slow down requests, and its
+ * cost is negligible.
  */
 const RESOLUTION_MS = 20
 /**
- * Number of finished intervals that the gauge covers, in addition to the current one. Together they last a minute, so
- * at usual scrape intervals Prometheus misses none.
+ * Number of finished intervals that the gauge covers, in addition to the current one. They last a minute. Prometheus
+ * usually scrapes more often, so it misses no interval.
  */
 const INTERVALS = 6
 const INTERVAL_MS = 10_000
 
-/** Measures how late tasks start because the event loop is busy. `close` ends the measurement. */
+/**
+ * Measures how late tasks start because the event loop is busy, and adds a gauge for it. `close` ends the measurement.
+ */
 export function watchEventLoop(
   metrics: Pick<Metrics, 'gauge'>,
   clock: Clock,
@@ -39,7 +41,7 @@ export function watchEventLoop(
     'event_loop_lag_seconds',
     '99th percentile of the delay of tasks, in the worst ten seconds of the last minute',
     () => {
-      // A measured delay includes the interval of the probe, so that is subtracted.
+      // Each measured delay includes the interval of the measurement, which is subtracted.
       const lateS = Math.max(...finished, delays.percentile(99)) / NS_PER_S - RESOLUTION_MS / MS_PER_S
       return Math.max(0, lateS)
     },

@@ -10,7 +10,7 @@ export interface RecentEvent {
   readonly msg: string
   /** The fields of the log line as text, at most {@link MAX_DETAIL_CHARACTERS} long; empty if there are none. */
   readonly detail: string
-  /** How many times in a row the same line was logged. */
+  /** Number of times in a row that the same line was logged. */
   readonly times: number
 }
 
@@ -33,8 +33,8 @@ export function rememberEvents(log: Log, clock: Clock): RecentEvents {
     const msg = text.slice(0, MAX_MSG_CHARACTERS)
     const entry = { at: clock.now(), level, event, msg, detail: detailOf(fields), times: 1 }
     const [newest] = events
-    // A repeated line only increases the count, because a probe that fails every few seconds must not displace other
-    // events.
+    // A repeated line only increases the count. Otherwise a fault that is logged every few seconds would displace all
+    // other events.
     if (newest && newest.event === event && newest.msg === msg && newest.detail === entry.detail) {
       events[0] = { ...entry, times: newest.times + 1 }
       return
@@ -70,7 +70,8 @@ function detailOf(fields: LogFields | undefined): string {
 }
 
 /**
- * Limit of nested causes and objects in the text. Errors usually have one or two causes; the limit also ends cycles.
+ * Limit of the depth of causes and objects in the text. Errors usually have one or two causes. The limit also stops at
+ * circular references.
  */
 const MAX_DEPTH = 3
 const MAX_ITEMS = 20

@@ -1,24 +1,25 @@
 import type { Clock, Timer } from '../../clock.ts'
 import type { History, Store } from '../../messages/store.ts'
 
-/** Watches whether messages are stored. `append` calls that of the history and observes its outcome. */
+/** Watches whether messages are stored. Its `append` calls {@link History.append} and observes the outcome. */
 export interface Storing extends Pick<History, 'append'> {
   /**
-   * Returns a problem that the store itself does not report: messages were lost, or a message has waited for too long.
+   * Returns `messages_not_stored` if messages were lost, or wait for too long, and the store itself reports no fault.
    */
   problems(): readonly 'messages_not_stored'[]
   close(): Promise<void>
 }
 
-/** Milliseconds after which a message that still waits counts as lost, because its sender got no ack. */
+/** A message that waits for longer than this, in milliseconds, is a problem, because its sender has got no ack. */
 const LATE_MS = 5000
 const RETRY_MS = 1000
 
 /**
- * Creates a watch. A loss is a problem until a message is stored or a test write succeeds. Test writes run each second.
+ * Creates a watch. After a loss, the problem lasts until a message is stored or a test write succeeds. It makes a test
+ * write each second.
  */
 export function watchStoring(store: Pick<Store, 'history' | 'fault' | 'probe'>, clock: Clock): Storing {
-  // The messages that wait to be stored, oldest first.
+  // The calls of `append` that are not settled yet, oldest first.
   const waiting = new Set<{ readonly since: number }>()
   let isLosing = false
   let retry: Timer | undefined

@@ -1,9 +1,10 @@
 import type { ClientHttp2Session } from 'node:http2'
 
 /**
- * Makes the client of a `node-apn` provider wait for the answers that APNs sends after a GOAWAY (RFC 9113, 6.8).
- * Without this, the client drops the connection at once, and notifications in flight count as lost. They would be sent
- * again, and phones would ring twice. Does nothing if a later version of `node-apn` has no `destroySession`.
+ * Makes `node-apn` wait for the answers that APNs sends after a GOAWAY (RFC 9113, 6.8), which announces the end of a
+ * connection. By default, the client drops the connection at once and reports the notifications in flight as failed.
+ * They would be sent again, and phones would ring twice. Has no effect if a later version of `node-apn` has no
+ * `destroySession`.
  */
 export function waitForLastAnswers(provider: object): void {
   const client: unknown = Reflect.get(provider, 'client')

@@ -15,7 +15,8 @@ import { waitForLastAnswers } from './apns-farewell.ts'
 
 type Given = Readonly<Record<'keyFile' | 'keyId' | 'teamId' | 'topic', string>>
 
-// The text for two reasons: APNs sends `BadEnvironmentKeyInToken`, but documents `BadEnvironmentKeyIdInToken`.
+// The text for two reasons, because APNs sends `BadEnvironmentKeyInToken`, but its documentation says
+// `BadEnvironmentKeyIdInToken`.
 const OTHER_ENVIRONMENT = 'the signing key is for the other environment (push.apns.production)'
 
 /**
@@ -48,7 +49,10 @@ const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>>
   PayloadTooLarge: ['refused', 'the payload is too big for APNs'],
 }
 
-/** Reasons that a wrong clock of this machine can cause. APNs sends no `Date` header to compare the clock with. */
+/**
+ * Reasons of APNs that a wrong clock of this machine can cause. APNs sends no `Date` header with which to compare the
+ * clock.
+ */
 const BY_CLOCK: ReadonlySet<string> = new Set(['ExpiredProviderToken', 'InvalidProviderToken'])
 
 /** The outcome for a string that cannot be a device token. */
@@ -61,9 +65,9 @@ const PRODUCTION = 'api.push.apple.com'
 const SANDBOX = 'api.sandbox.push.apple.com'
 
 /**
- * Opens APNs through `node-apn`. The package is loaded on demand, because loading it at every start would cost memory
- * and time. The configuration check has already validated the files and the four required settings. Throws, naming the
- * file, if one has disappeared since.
+ * Opens the APNs gateway through the package `node-apn`. It is loaded only if APNs is configured, to save memory and
+ * time. The files and the four required settings were validated when the configuration was read. Throws if a file has
+ * disappeared since; the message names it.
  */
 export function openApns(settings: ApnsSettings, log: Log, clock: Clock = systemClock): PushGateway {
   const { keyFile, keyId, teamId, topic } = settings as ApnsSettings & Given
@@ -71,13 +75,14 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   const connections = createConnections(settings)
   const inFlight = createInFlight(clock)
   const client = openClient({ key, keyId, teamId }, settings.production, connections)
-  // If the package cannot be loaded, as during an installation, the unhandled rejection ends the process. The next
-  // start finds the package.
+  // If the package cannot be loaded, for example during an upgrade, the unhandled rejection ends the process. After its
+  // restart, the process finds the package.
   void client.then()
   log.info('push-gateway-on', 'iPhones are notified by APNs.', { topic, host: connections.host })
 
   const send = async (pushToken: string, notification: Notification): Promise<PushOutcome> => {
-    // The token becomes part of a request path, so any other string could request something else from APNs.
+    // The token becomes part of a request path, so a string with other characters could request something else from
+    // APNs.
     if (!/^[0-9a-f]{1,200}$/i.test(pushToken)) return NO_TOKEN
     const { provider, Message } = await client
     const fitted = fitNotification(notification, measure)
@@ -93,7 +98,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
       return sent.length > 0 ? undefined : readFailure(failed[0], connections.problem())
     }
     let failure = await attempt()
-    // The client has created a new provider token by now.
+    // The client has replaced the expired provider token by now, so a second try can succeed.
     if (failure?.reason === 'ExpiredProviderToken') failure = await attempt()
     if (!failure) return { kind: 'accepted' }
     const outcome = outcomeOf(failure)
@@ -134,7 +139,7 @@ async function openClient(
     token,
     address: connections.host,
     production,
-    // Otherwise the client would retry within milliseconds, and ignore the gateway's Retry-After.
+    // No retries by the client: it would retry within milliseconds, and ignore the gateway's Retry-After.
     connectionRetryLimit: 0,
     requestTimeout: SEND_LIMIT_MS,
     createConnection: connections.open,
@@ -144,7 +149,7 @@ async function openClient(
   return { provider, Message }
 }
 
-/** Builds the payload: the data keys beside `aps`. */
+/** Builds the JSON payload. The data keys stand beside the key `aps`. */
 function payloadOf({ title, body, collapseId, data }: Notification) {
   const alert = { title, body }
   // `mutable-content` lets an extension of the app add the sender's avatar before the phone shows the notification.
@@ -176,7 +181,7 @@ function kindOf(status: number): PushFailure['kind'] {
   return status === 403 ? 'unauthorized' : 'refused'
 }
 
-/** Reads a failure, which `node-apn` reports in one of three members, depending on the status. */
+/** Reads a failure. Depending on the status, `node-apn` reports the reason in one of two members, or not at all. */
 function readFailure(failed: unknown, connectionProblem: string | undefined): Failure {
   const { status, response, error } = members(failed)
   const { reason } = members(response)
@@ -187,7 +192,8 @@ function readFailure(failed: unknown, connectionProblem: string | undefined): Fa
     }
   }
   if (status === 500) return { status, reason: 'InternalServerError' }
-  // The word is one of Apple's reasons, or any text from another server that is configured instead of APNs.
+  // From APNs, the word is one of Apple's documented reasons. A server that is configured instead of APNs could send
+  // any text.
   return { status, reason: /^[A-Za-z]{1,64}$/.test(word) ? word : 'unknown reason' }
 }
 
@@ -196,8 +202,8 @@ function members(value: unknown): Record<string, unknown> {
 }
 
 /**
- * Opens the sockets below the client's HTTP/2 session. The client cannot drop a silent connection itself: it would keep
- * sending until the operating system gives up, minutes later.
+ * Opens the TLS sockets for the client, and drops a connection on which APNs no longer answers. The client itself would
+ * use such a connection for minutes, until the operating system gives up.
  */
 function createConnections({ address, port, caFile, production }: ApnsSettings) {
   const host = address ?? (production ? PRODUCTION : SANDBOX)
@@ -215,7 +221,7 @@ function createConnections({ address, port, caFile, production }: ApnsSettings) 
         port: port ?? 443,
         ALPNProtocols: ['h2'],
         rejectUnauthorized: true,
-        // An IP address is not allowed as a TLS server name (RFC 6066). The certificate is still checked against the
+        // An IP address is not allowed as a TLS server name (RFC 6066). The certificate must still be valid for the
         // address.
         ...(isIP(host) === 0 && { servername: host }),
         ...(ca !== undefined && { ca }),
@@ -232,7 +238,7 @@ function createConnections({ address, port, caFile, production }: ApnsSettings) 
       if (closed) socket.destroy()
       return socket
     },
-    /** Starts to watch the connections. `drop` ends those that have received nothing since. */
+    /** Starts to watch the connections. `drop` ends each connection that has received nothing since this call. */
     watch() {
       const bytesReadBefore = new Map(Array.from(sockets, (socket) => [socket, socket.bytesRead]))
       return {

@@ -2,11 +2,11 @@ import type { Clock } from '../../clock.ts'
 import type { PushOutcome } from '../gateway/gateway.ts'
 
 /**
- * The state of a gateway according to its latest answers:
+ * The state of a gateway, derived from its latest answers:
  * - `unused`: nothing was sent yet.
- * - `working`: it accepted the last notification, or reported its token dead or its phone offline.
+ * - `working`: it accepted the last notification, or reported that its token is dead or its phone offline.
  * - `failing`: it cannot be reached, or a quota is exceeded.
- * - `refusing`: it refused the last notification, or refuses the credentials of the sidecar.
+ * - `refusing`: it refused the last notification, or refuses the sidecar's credentials.
  */
 export type GatewayState = 'unused' | 'working' | 'failing' | 'refusing'
 
@@ -19,7 +19,7 @@ export interface Setback {
 /** The latest answers of one gateway. */
 export interface GatewayAnswers {
   readonly state: GatewayState
-  /** Whether the last refusal was for the sidecar's credentials, and nothing was accepted since. */
+  /** Whether the last refusal was because of the sidecar's credentials, and the gateway has accepted nothing since. */
   readonly credentialsRefused: boolean
   /** Wall-clock time of the last accepted notification, in milliseconds since 1970; undefined if there is none. */
   readonly lastAcceptedAt: number | undefined
@@ -56,7 +56,7 @@ export function recordAnswers(clock: Pick<Clock, 'now'>): AnswerRecord {
         credentialsRefused: outcome.kind === 'unauthorized',
         lastRefused: { at: now, reason },
       }
-    // A temporary fault does not change the state `refusing`.
+    // A temporary fault does not end the state `refusing`.
     const state = answers.state === 'refusing' ? 'refusing' : 'failing'
     return { ...answers, state, lastFailed: { at: now, reason } }
   }

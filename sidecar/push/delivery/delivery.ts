@@ -24,7 +24,7 @@ interface DeliveryParts {
   readonly isClosing: () => boolean
 }
 
-/** A claim that has taken a slot. */
+/** A claimed device that occupies a slot until its notification is answered. */
 export interface ClaimInFlight {
   readonly claim: PushClaim
   readonly slots: SendSlots
@@ -32,29 +32,30 @@ export interface ClaimInFlight {
   readonly claimedAt: number
 }
 
-/** A temporarily failed try: the gateway failed, the phone is offline, or the database failed. */
+/** A try that failed for a temporary reason. `afterMs`: the delay that the gateway requested, if any. */
 interface Failure {
   readonly cause: 'gateway' | 'phone' | 'database'
   readonly reason: string
   readonly afterMs?: number | undefined
 }
 
-/** The operator sees at most so many characters of a gateway's reason. */
+/** Limit of the characters of a gateway's reason that are stored for the operator. */
 const MAX_REASON_CHARACTERS = 300
 
 const MS_PER_S = 1000
 
 /**
- * Delay before a claim is repeated because it contradicts the registry in memory. With a shared store, that registry
- * may be up to a second older than the claim. Without a delay, both could disagree in a tight loop.
+ * Delay before a device is claimed again because the claim and the registry in memory contradict each other. With a
+ * shared store, the registry may be a second behind. Without the delay, the device would be claimed again and again
+ * until then.
  */
 const CLAIM_AGAIN_MS = 1000
 
 /**
- * Notifies claimed devices. Each claim ends by releasing its slot and recording its outcome in the queue.
+ * Notifies claimed devices. At the end of each claim, it releases the slot and records the outcome in the queue.
  *
- * A claim is *settled* (its device was notified, or cannot be notified) or *retried later*. While the dispatcher is
- * closing, claims without an answer return to the queue unchanged. No method rejects.
+ * A claim is *settled* if its device was notified or cannot be notified; otherwise it is *retried later*. While the
+ * dispatcher is closing, claims without an answer return to the queue unchanged. No method rejects.
  */
 export class Deliveries {
   readonly #parts: DeliveryParts
@@ -92,8 +93,8 @@ export class Deliveries {
     try {
       return await gateway.send(claim.device.pushToken, buildNotification(claim.station, claim.unpushed, avatar))
     } catch (error) {
-      // Gateways should not throw. If one does, the slot must still be released. The error's message is not used,
-      // because it could quote the token.
+      // A gateway should never throw. If one does because of a bug, the slot must still be released. The error's
+      // message is not used, because it could quote the token.
       return { kind: 'refused', reason: `unexpected ${error instanceof Error ? error.name : typeof error}` }
     }
   }
@@ -110,7 +111,7 @@ export class Deliveries {
       platform: device.platform,
       reason: isGatewayOff ? 'gateway_off' : 'token_dead',
     })
-    // The gateway's answer that made a token dead stays the last result.
+    // For a dead token, the operator still sees the answer that made it dead, so there is no new result.
     const reason = `No push gateway is configured for ${device.platform}.`
     const result = isGatewayOff ? this.#result('gateway_off', reason) : undefined
     return this.#record(station, pushes.settle(claim, result))
@@ -142,7 +143,7 @@ export class Deliveries {
     const { platform } = device
     metrics.countCase('pushes_accepted', { platform })
     stations.prove(station)
-    // A notification that waited for an administrator says nothing about the speed of the gateway.
+    // Notifications that waited for an administrator or an offline phone are left out of the latency.
     if (refusals === 0) metrics.observePushLatency(platform, (waitedMs + clock.elapsed() - claimedAt) / MS_PER_S)
     if (log.isDebug)
       log.debug('message-pushed', 'A push gateway accepted a notification of one or more messages.', {
@@ -182,7 +183,7 @@ export class Deliveries {
     } catch (error) {
       return this.#databaseFailed(inFlight, error)
     }
-    // True if the device has registered another token meanwhile. Then the notification is sent again, to that token.
+    // If the device has registered another token meanwhile, the notification is sent to that token.
     const isAlive = deviceOf(stations.get(station), id)?.tokenDead === false
     const result = this.#result('token_gone', reason)
     await this.#record(
@@ -217,7 +218,7 @@ export class Deliveries {
       return this.#retry(claim, next, result, reason)
     }
     metrics.countCase('pushes_given_up', { platform, reason: cause })
-    // Some phones are always offline, so this is not worth a warning.
+    // No warning for an offline phone, because some phones are never online again.
     if (cause !== 'phone')
       log.warn(
         'push-given-up',
@@ -228,7 +229,7 @@ export class Deliveries {
           reason,
         },
       )
-    // Settles only the messages of this claim. Newer messages get their own notification.
+    // This settles only the messages of this claim. Newer messages get their own notification.
     await this.#record(station, pushes.settle(claim, result))
   }
 
@@ -237,7 +238,8 @@ export class Deliveries {
     const { clock, random } = this.#parts
     const triedMs = clock.elapsed() - claimedAt
     if (cause !== 'phone') return planAfterFailure({ claim, elapsedMs: claim.firstTryMs + triedMs, afterMs }, random())
-    // The absolute value, because the clock may have been set back. If the clock was wrong, `waitedMs` limits this age.
+    // `Math.abs`, because the clock may have been set back. If the clock was wrong, this age may be far too large,
+    // which the minimum below corrects.
     const newestAgeMs = Math.abs(clock.now() - claim.unpushed.newest.stamp)
     return planWhilePhoneIsAway(claim, Math.min(claim.waitedMs + triedMs, newestAgeMs), random())
   }
@@ -255,7 +257,7 @@ export class Deliveries {
     return this.#record(station, pushes.retryLater(claim, next, result))
   }
 
-  /** Returns the result of a failure; undefined if no gateway was asked. */
+  /** Returns the result that the operator sees; undefined if the failure was in the database and not at the gateway. */
   #resultOf({ cause, reason }: Failure): PushResult | undefined {
     if (cause === 'database') return undefined
     return this.#result(cause === 'phone' ? 'phone_away' : 'try_later', reason)
@@ -265,7 +267,7 @@ export class Deliveries {
     return { at: this.#parts.clock.now(), outcome, reason: reason?.slice(0, MAX_REASON_CHARACTERS) ?? null }
   }
 
-  /** Returns a claim to the queue without counting a try, because nothing was sent or no answer arrived. */
+  /** Returns a claim to the queue. This is not counted as a try, because nothing was sent or no answer arrived. */
   #handBack(claim: PushClaim, delayMs: number): Promise<void> {
     const { pushes, isClosing } = this.#parts
     const { station, tries, refusals } = claim

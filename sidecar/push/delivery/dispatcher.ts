@@ -21,16 +21,19 @@ export interface DispatcherParts {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  /** Returns a random number from 0 to below 1, for the jitter of retries; `Math.random` by default. */
+  /** Returns a random number from 0 to below 1, for the jitter of retries. Default: `Math.random`. */
   readonly random?: () => number
 }
 
 /** The state of one gateway. */
 export type GatewayStatus = GatewayAnswers & {
   readonly platform: Platform
-  /** Number of devices that are being notified, or wait for a notification or another try. */
+  /** Number of devices whose notification is being sent, or waits for its first or next try. */
   readonly waiting: number
-  /** Whether the gateway reported so many tokens in a row dead that its reports are doubted; see {@link TokenKills}. */
+  /**
+   * Whether the gateway reported so many tokens in a row dead that the sidecar doubts its reports; see {@link
+   * TokenKills}.
+   */
   readonly tokensDoubted: boolean
 }
 
@@ -39,20 +42,20 @@ export const GRACE_MS = 2_000
 const WARN_INTERVAL_MS = 60_000
 
 /**
- * Claims due devices from the queue, as many as there are free slots, and has them notified.
+ * Claims as many due devices from the queue as there are free slots, and passes them to {@link Deliveries}.
  *
- * - *Idle*: nothing is due, or no slot is free. A due device or a free slot wakes it.
- * - *Claiming*: one claim at a time, until nothing is due or no slot is free. Slots that become free meanwhile are
- *   filled by the next claim. So the busier the dispatcher is, the more devices each claim contains.
- * - *Closing*: it claims nothing more and waits 2 s for answers. Then it closes the gateways. This ends the remaining
- *   notifications in flight, and their claims return to the queue.
+ * - *Idle*: no device is due, or no slot is free. A due device or a free slot wakes the dispatcher.
+ * - *Claiming*: it makes one claim after the other, until no device is due or no slot is free. Slots that become free
+ *   during a claim are filled by the next one. So a busy dispatcher claims more devices at a time.
+ * - *Closing*: it makes no more claims, and waits up to 2 s for answers. Then it closes the gateways, which ends the
+ *   remaining notifications in flight. Their claims return to the queue.
  */
 export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #slots: readonly SendSlots[]
   readonly #gateways: ReadonlyMap<Platform, WatchedGateway>
   readonly #deliveries: Deliveries
-  /** The slots of platforms for which unclaimed devices may be due. */
+  /** The slots of the platforms that may have due devices that are not claimed yet. */
   readonly #due = new Set<SendSlots>()
   /** The running claim and all running deliveries. {@link close} awaits them. */
   readonly #work = new Set<Promise<void>>()
@@ -88,7 +91,7 @@ export class Dispatcher {
     })
   }
 
-  /** Returns how many devices are being notified right now. */
+  /** Returns the number of devices whose notification is being sent now. */
   inFlight(): number {
     return this.#inFlight
   }
@@ -99,22 +102,22 @@ export class Dispatcher {
     return [...this.#gateways.values()].map((gateway) => ({
       ...gateway.answers(),
       platform: gateway.platform,
-      // Computed on demand, because the queue iterates over all waiting devices.
+      // A getter, because most callers do not need it, and the queue iterates over all waiting devices to compute it.
       get waiting() {
         return pushes.waiting(gateway.platform)
       },
     }))
   }
 
-  /** Sends a test notification to each device of the station, beside the queue. See {@link sendTests}. */
+  /** Sends a test notification to each device of the station, without the queue. See {@link sendTests}. */
   sendTests(station: Station, from: StationKey, text: string): Promise<readonly TestOutcome[]> {
     const { stations, clock } = this.#parts
     return sendTests({ gateways: this.#gateways, stations, clock }, station, from, text)
   }
 
   /**
-   * Stops claiming, and waits up to {@link GRACE_MS} for answers to notifications in flight. Those without an answer
-   * return to the queue. Idempotent.
+   * Stops claiming, and waits up to {@link GRACE_MS} for answers to notifications in flight. Notifications without an
+   * answer return to the queue. Idempotent.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -136,8 +139,8 @@ export class Dispatcher {
     for (let wanted = this.#slotsToFill(); wanted.length > 0; wanted = this.#slotsToFill()) {
       const free: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
       for (const slots of wanted) free[slots.platform] = slots.free
-      // `#due` is cleared before the claim, because a device that becomes due during the claim may be missing from its
-      // result.
+      // `#due` is cleared before the claim. If a device becomes due during the claim, `#due` gets its slots again,
+      // which leads to another claim.
       for (const slots of wanted) this.#due.delete(slots)
       const claims = await this.#claim(free)
       this.#parts.metrics.count('pushes_claimed', claims.length)
@@ -147,7 +150,7 @@ export class Dispatcher {
       }
       this.#begin(claims)
     }
-    // Set in the same turn as the last check of the slots, so that no wake-up between the two is lost.
+    // There is no `await` between the last check of the slots and this line, so no wake-up is lost.
     this.#isClaiming = false
   }
 
@@ -199,7 +202,7 @@ export class Dispatcher {
   async #close(): Promise<void> {
     this.#parts.pushes.close()
     await within(GRACE_MS, this.#idle(), this.#parts.clock).catch(() => undefined)
-    // Closing a gateway ends all sends that still wait for its answer.
+    // Closing a gateway ends all notifications that still wait for an answer.
     await Promise.all([...this.#gateways.values()].map((gateway) => gateway.close()))
     await this.#idle()
   }
@@ -209,7 +212,10 @@ export class Dispatcher {
   }
 }
 
-/** Reads the avatars of `senders` with a single read from the store. Rejects if that read fails. */
+/**
+ * Reads the avatars of all `senders` at once from the store. Returns a function that returns the avatar of a sender.
+ * Rejects if the read fails.
+ */
 async function avatarsOf(
   stations: Pick<Stations, 'get' | 'avatars'>,
   senders: readonly StationKey[],

@@ -2,9 +2,9 @@ import type { PushClaim } from '../../messages/push-queue.ts'
 import { NOTIFICATION_TTL_MS } from '../gateway/notification.ts'
 
 /**
- * A notification is dropped after {@link MAX_TRIES} tries, or if the next try would be later than {@link
- * GIVE_UP_AFTER_MS} after the first. Tries at which the gateway refused the sidecar are not counted, because their
- * failure has nothing to do with the notification.
+ * Limit of tries of a notification, after which it is dropped. Tries at which the gateway refused the sidecar are not
+ * counted, because they failed for no fault of the notification. A notification is also dropped if its next try would
+ * be later than {@link GIVE_UP_AFTER_MS} after the first.
  */
 export const MAX_TRIES = 20
 export const GIVE_UP_AFTER_MS = 60 * 60 * 1000
@@ -12,10 +12,10 @@ export const GIVE_UP_AFTER_MS = 60 * 60 * 1000
 const FIRST_DELAY_MS = 1_000
 const DELAY_FACTOR = 3
 const MAX_DELAY_MS = 5 * 60 * 1000
-/** Maximum delay that a gateway may request. */
+/** Limit of the delay that a gateway may request. Longer requests are treated as this one. */
 const MAX_AFTER_MS = 15 * 60 * 1000
 
-/** The delay before the next try of a notification, and the counts for its next claim. */
+/** The delay before the next try of a notification, and the numbers of tries and refusals so far. */
 export interface NextTry {
   readonly delayMs: number
   readonly tries: number
@@ -23,7 +23,8 @@ export interface NextTry {
 }
 
 /**
- * A failed try. `elapsedMs`: time since the first try began. `afterMs`: the delay that the gateway requested, if any.
+ * A failed try. `elapsedMs`: time since the start of the first try. `afterMs`: the delay that the gateway requested, if
+ * any.
  */
 interface Failed {
   readonly claim: Pick<PushClaim, 'tries'>
@@ -43,16 +44,17 @@ export function planAfterFailure({ claim, elapsedMs, afterMs }: Failed, random: 
 }
 
 /**
- * Plans the next try of a notification after the gateway refused the sidecar. There is no limit: the notification waits
- * until an administrator has corrected the cause.
+ * Plans the next try of a notification after the gateway refused the sidecar. The number of tries is not limited,
+ * because the notification waits until an administrator has corrected the cause.
  */
 export function planAfterRefusal({ refusals }: Pick<PushClaim, 'refusals'>, random: number): NextTry {
   return { delayMs: retryDelayMs(refusals + 1, undefined, random), tries: 0, refusals: refusals + 1 }
 }
 
 /**
- * Plans the next try of a notification for a phone that was offline. The notification is retried for as long as a
- * gateway would keep it, and then dropped. `waitedMs` is the time since its newest message arrived.
+ * Plans the next try of a notification for a phone that was offline. The notification is retried for as long as other
+ * gateways would keep it. After that, returns undefined, and the notification must be dropped. `waitedMs`: the time
+ * since its newest message arrived.
  */
 export function planWhilePhoneIsAway(
   claim: Pick<PushClaim, 'refusals'>,

@@ -20,15 +20,15 @@ export interface TestParts {
   readonly clock: Clock
 }
 
-/** Longer than a gateway takes at most, which is 10 s. */
+/** Time limit of a test, in milliseconds. It is longer than the 10 s that a gateway may take. */
 const ANSWER_WITHIN_MS = 12_000
 
 /**
  * Sends one notification to each device of the station, and resolves with the outcomes in the order of the devices. The
- * notification is neither stored nor retried. A token that the gateway reports dead is marked dead, as after any other
- * notification. Never rejects.
+ * notification is neither stored nor retried. If the gateway reports a token dead, it is marked dead in the store, as
+ * after any other notification. Never rejects.
  *
- * @param from the sender that the phone shows
+ * @param from the callsign that the phone shows as the sender
  */
 export async function sendTests(
   parts: TestParts,
@@ -52,7 +52,7 @@ async function sendTest(
     return { platform, outcome: 'token_dead', reason: 'The token is dead until the app registers a token again.' }
   const message = { from, to, seqId: '', text: Buffer.from(text), stamp: clock.now() }
   const { data, ...shown } = buildNotification(to, { count: 1, newest: message }, 'none')
-  // With the id of the station's messages, the test would replace their banner.
+  // With the collapse id of the station's messages, the test would replace their banner.
   const collapseId = `aprs-test-${to}`
   try {
     const notification = { ...shown, collapseId, data: { ...data, collapseId } }

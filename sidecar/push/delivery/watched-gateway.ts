@@ -24,10 +24,11 @@ interface WatchedGatewayParts {
 /**
  * Wraps a push gateway, and remembers and logs its answers.
  *
- * - A gateway that *fails* (it does not answer, or requests a later retry) is logged at most once a minute.
- * - A gateway that *refuses the sidecar* is logged when this begins, when the reason changes, and when it ends.
- * - A gateway that reports every token dead is *doubted*; see {@link TokenKills}. Until it accepts a notification
- *   again, its reports of dead tokens are treated as a refusal of the sidecar, so that notifications wait.
+ * - A gateway *fails* if it does not answer or requests a later retry. This is logged at most once a minute.
+ * - A gateway *refuses the sidecar* because of credentials or configuration. This is logged when it begins, when the
+ *   reason changes, and when it ends.
+ * - The sidecar *doubts* a gateway that reports every token dead; see {@link TokenKills}. Until the gateway accepts a
+ *   notification again, its reports of dead tokens are handled as refusals of the sidecar, so notifications wait.
  *
  * Outcomes with `unasked` are ignored, because the gateway was not contacted. Otherwise a stranger who registers an
  * invalid token could hide that the gateway refuses the sidecar.
@@ -55,7 +56,7 @@ export class WatchedGateway {
     return { ...this.#answers.read(), tokensDoubted: this.#kills.doubts }
   }
 
-  /** Sends one notification. Rejects only if the gateway's adapter does, which is a bug. */
+  /** Sends one notification. Rejects only because of a bug in the gateway's adapter. */
   async send(pushToken: string, notification: Notification): Promise<PushOutcome> {
     const { gateway, platform } = this.#parts
     const outcome = await gateway.send(pushToken, notification)
@@ -76,7 +77,7 @@ export class WatchedGateway {
   #note(outcome: PushOutcome): void {
     this.#answers.note(outcome)
     this.#noteKills(outcome)
-    // A gateway that cannot be reached neither accepts nor refuses the sidecar.
+    // After a temporary failure, it is unknown whether the gateway would refuse the sidecar.
     if (outcome.kind === 'try_later') this.#warnOfFailure(outcome.reason)
     else this.#noteRefusal(outcome.kind === 'unauthorized' ? outcome.reason : undefined)
   }

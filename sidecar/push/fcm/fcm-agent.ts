@@ -13,33 +13,39 @@ declare module 'http' {
   }
 }
 
-/** The host to which `firebase-admin` sends messages. `google-auth-library` gets access tokens from another host. */
+/**
+ * The host to which `firebase-admin` sends notifications. `google-auth-library` gets access tokens from another host.
+ */
 const SEND_HOST = 'fcm.googleapis.com'
 
 /**
- * Limit of requests per notification. One repetition is needed if the server has closed a kept-alive connection. The
- * dispatcher decides about further tries.
+ * Limit of requests per notification. `firebase-admin` must repeat a request once if the server has closed an idle
+ * connection. The dispatcher decides about further tries.
  */
 const MAX_SENDS = 2
 
-/** The error that ends a request on purpose. Both client libraries recognize the code and do not repeat the request. */
+/**
+ * The error with which this file ends a request. `firebase-admin` and `google-auth-library` recognize its code and do
+ * not repeat the request.
+ */
 class Abandoned extends Error {
   readonly code = 'AbortError'
 }
 
-// Associates each request of the libraries with its notification, through the asynchronous context.
+// The exchange to which the current request belongs. The asynchronous context carries it through the client libraries.
 const currentExchange = new AsyncLocalStorage<FcmExchange>()
 
 /**
- * All requests for one notification. Records details of the answers that `firebase-admin` does not pass on to its
- * caller. Prevents unwanted requests: repetitions after a 503, and requests of an abandoned exchange.
+ * All requests that the client libraries send for one notification. Records details of the answers that
+ * `firebase-admin` does not return. Prevents unwanted requests: repetitions after a 503, and requests of an abandoned
+ * exchange.
  */
 export class FcmExchange {
-  /** Status of the last answer to the notification itself. */
+  /** HTTP status of the last answer to the notification itself; undefined if there was none. */
   status: number | undefined
   /** The Retry-After of that answer, in milliseconds from its arrival. */
   retryAfterMs: number | undefined
-  /** The error codes in that answer, if it is a 401. */
+  /** The FCM error codes in that answer, if its status is 401. */
   errorCodes: FcmErrorCodes | undefined
   /** The `Date` header of the last answer, including those to requests for access tokens. */
   date: string | undefined
@@ -49,7 +55,7 @@ export class FcmExchange {
   #ended = false
   readonly #requests = new Set<ClientRequest>()
 
-  /** Runs `work`, and counts its requests as requests of this exchange. */
+  /** Runs `work`. The requests that it starts become part of this exchange. */
   async watch<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await currentExchange.run(this, work)
@@ -64,7 +70,7 @@ export class FcmExchange {
     for (const request of this.#requests) request.destroy(new Abandoned())
   }
 
-  /** Adds a request that was just passed to its agent. */
+  /** Adds a request, right after it was passed to the agent. */
   add(request: ClientRequest, now: () => number): void {
     const isSend = request.host === SEND_HOST
     if (isSend) this.#sends++
@@ -85,7 +91,7 @@ export class FcmExchange {
     this.status = statusCode
     this.retryAfterMs = parseRetryAfter(headers['retry-after'], now)
     this.errorCodes = statusCode === 401 ? readErrorCodes(response) : undefined
-    // The library would wait and repeat for up to a minute. The dispatcher retries instead.
+    // After a 503, the library would wait and repeat for up to a minute. The dispatcher schedules retries instead.
     if (statusCode === 503) this.abandon()
   }
 }
@@ -93,7 +99,7 @@ export class FcmExchange {
 /** A server to use instead of Google's. */
 export interface FcmEndpoint {
   readonly url: URL
-  /** CA certificates in PEM to trust for this server; by default those of Node.js. */
+  /** CA certificates in PEM that are trusted for this server. Default: those of Node.js. */
   readonly ca?: string
 }
 
@@ -123,7 +129,7 @@ export class FcmAgent extends Agent {
 
 function addressOf({ hostname, port }: URL) {
   const host = hostname.replace(/^\[|\]$/g, '')
-  // An IP address is not allowed as a TLS server name (RFC 6066). The certificate is still checked against the address.
+  // An IP address is not allowed as a TLS server name (RFC 6066). The certificate must still be valid for the address.
   return { host, port: port || 443, servername: isIP(host) ? '' : host }
 }
 

@@ -4,15 +4,21 @@ import { unzipSync } from 'node:zlib'
 /** Size limit of an error's body, both compressed and decompressed. Usual bodies have some hundred bytes. */
 const MAX_BYTES = 16_384
 
-/** The codes in the details of an FCM error. `firebase-admin` reads the same answer but does not expose them. */
+/**
+ * The error codes in the details of FCM's error answer. `firebase-admin` reads the same answer, but does not return
+ * these codes.
+ */
 export interface FcmErrorCodes {
-  /** Call once the whole answer has arrived. Returns false for an answer that is not in FCM's format. */
+  /**
+   * Whether the answer contains `code`; false if the answer is not in FCM's format. Call once the whole answer has
+   * arrived.
+   */
   includes(code: string): boolean
 }
 
-/** Copies the body of `answer` while the client library reads it. Call before the first byte is read. */
+/** Copies the body of `answer` while the client library reads it. Call before the library reads the first byte. */
 export function readErrorCodes(answer: IncomingMessage): FcmErrorCodes {
-  // Read at once, because the client library removes the header later.
+  // Read now, because the client library removes the header later.
   const isCompressed = answer.headers['content-encoding'] !== undefined
   const chunks: Buffer[] = []
   let size = 0

@@ -13,8 +13,8 @@ import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../gateway/notifica
 import { FcmAgent, FcmExchange } from './fcm-agent.ts'
 
 /**
- * The outcomes for error codes of `firebase-admin`. Its messages are not passed on, because some quote the whole answer
- * of the gateway.
+ * The outcome for each error code of `firebase-admin`, with a text for the log. The package's own messages are not
+ * logged, because some quote the whole answer of FCM.
  */
 const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>> = {
   'messaging/registration-token-not-registered': ['token_gone', 'the app was removed or got another token'],
@@ -36,14 +36,15 @@ const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>>
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging'
 
 /**
- * OAuth errors (RFC 6749, 4.1.2.1 and 5.2; Google's own) that last until an administrator acts. All other errors may be
- * temporary.
+ * OAuth errors that last until an administrator acts (RFC 6749, 4.1.2.1 and 5.2, and Google's own codes). All other
+ * errors may be temporary.
  */
 const REFUSAL =
   /\b(invalid_grant|invalid_client|invalid_request|invalid_scope|unauthorized_client|access_denied|account_disabled|deleted_client|disabled_client|admin_policy_enforced|org_internal)\b/
 
 /**
- * Minimum time between two replacements of the client. Without this limit, each notification could replace the client.
+ * Minimum time between two replacements of the client, in milliseconds. Without it, each notification could replace the
+ * client.
  */
 export const PAUSE_MS = 10_000
 
@@ -51,9 +52,9 @@ export const PAUSE_MS = 10_000
 const UNKNOWN_TOKEN = 'no-phone-has-this-registration-token'
 
 /**
- * Opens FCM through `firebase-admin`. The package is loaded on demand, because loading it at every start would cost
- * memory and time. The configuration check has already validated the files. Throws, naming the file, if one has
- * disappeared since.
+ * Opens the FCM gateway through the package `firebase-admin`. It is loaded only if FCM is configured, to save memory
+ * and time. The files were validated when the configuration was read. Throws if a file has disappeared since; the
+ * message names it.
  */
 export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemClock): PushGateway {
   const account = parseServiceAccount(readFileSync(settings.serviceAccountFile as string, 'utf8'))
@@ -69,10 +70,10 @@ export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemCl
 type Client = ReturnType<typeof connect>
 
 /**
- * Sends to FCM through one client at a time.
+ * Sends notifications to FCM through one `firebase-admin` client at a time.
  *
- * The client uses an access token until it expires by the wall clock, and cannot discard a token that FCM refuses. So
- * after a 401, the gateway replaces the client, and the new one gets a new token. It does so at most once every {@link
+ * The client uses an access token until it expires by the wall clock, even if FCM refuses the token. So after a 401,
+ * the gateway replaces the client, and the new client gets a new token. The gateway does so at most once every {@link
  * PAUSE_MS}.
  */
 class FcmGateway implements PushGateway {
@@ -91,8 +92,8 @@ class FcmGateway implements PushGateway {
     this.#log = log
     this.#inFlight = createInFlight(clock)
     this.#client = connect(account, agent)
-    // If the package cannot be loaded, as during an installation, the unhandled rejection ends the process. The next
-    // start finds the package.
+    // If the package cannot be loaded, for example during an upgrade, the unhandled rejection ends the process. After
+    // its restart, the process finds the package.
     void this.#client.then()
   }
 
@@ -161,17 +162,18 @@ class FcmGateway implements PushGateway {
   }
 }
 
-// Uses `require` instead of `import`: the ES modules of `firebase-admin` wrap other modules. If one of those cannot be
-// loaded, Node.js 20 ends the process even if the error is caught.
+// `require` instead of `import`, because the ES modules of `firebase-admin` load further modules. If one of these
+// cannot be loaded, Node.js 20 ends the process even if the error is caught.
 const require = createRequire(import.meta.url)
 
 async function connect({ projectId, clientEmail, privateKey }: ServiceAccount, httpAgent: FcmAgent) {
-  // `google-auth-library` gets the access tokens and is the largest package. It is awaited first, so that the
-  // synchronous `require` calls run only after the sidecar's start.
+  // `google-auth-library`, the largest package, gets the access tokens. Its import comes first, so that the synchronous
+  // `require` calls below do not delay the sidecar's start.
   const { JWT } = await import('google-auth-library')
   const { deleteApp, initializeApp }: typeof import('firebase-admin/app') = require('firebase-admin/app')
   const { getMessaging }: typeof import('firebase-admin/messaging') = require('firebase-admin/messaging')
-  // The client's own credential requests more scopes than sending needs, and uses its own connections.
+  // The credential of `firebase-admin` is not used, because it requests unnecessary scopes and does not use
+  // `httpAgent`.
   const credential = {
     async getAccessToken() {
       const transporterOptions = { agent: httpAgent }
@@ -199,7 +201,8 @@ function fcmMessage({ title, body, collapseId, data }: Notification): Payload {
     notification: { title, body },
     data: { ...data },
     android: {
-      // `collapseKey` replaces an undelivered notification; `tag` replaces a delivered banner.
+      // With the same `collapseKey`, a notification replaces an undelivered one. With the same `tag`, it replaces the
+      // banner on the phone.
       collapseKey: collapseId,
       priority: 'high',
       ttl: NOTIFICATION_TTL_MS,
@@ -209,8 +212,8 @@ function fcmMessage({ title, body, collapseId, data }: Notification): Payload {
 }
 
 /**
- * Measures a notification in bytes. FCM counts only keys and values; their JSON is never shorter, so it is a safe
- * measure.
+ * Returns an upper limit of a notification's size in bytes. FCM counts only keys and values, and their JSON is never
+ * shorter.
  */
 function measure(notification: Notification): number {
   return Buffer.byteLength(JSON.stringify(fcmMessage(notification)))
@@ -226,10 +229,10 @@ function outcomeOf(error: unknown, exchange: FcmExchange): PushFailure {
     return { kind: 'unauthorized', reason: `FCM does not accept the access token: ${clockOf(exchange)}; ${remedy}` }
   }
   if (code === 'app/invalid-credential') return credentialOutcome(message, exchange)
-  // `firebase-admin` derives this code from the status alone, so an HTML page from a proxy gets it too.
+  // `firebase-admin` derives this code from the HTTP status alone. So an HTML page from a proxy leads to this code too.
   if (code === 'messaging/invalid-argument' && message.includes('Raw server response'))
     return later(unexpected(exchange), exchange)
-  // The code is the same for a bad payload and a bad token. Only the text distinguishes them.
+  // This code stands for a bad payload or a bad token. Only the text of the message distinguishes them.
   if (code === 'messaging/invalid-argument' && /registration token/i.test(message)) {
     return { kind: 'token_gone', reason: 'FCM did not issue this token' }
   }
@@ -241,17 +244,17 @@ function outcomeOf(error: unknown, exchange: FcmExchange): PushFailure {
 }
 
 /**
- * Whether a 401 is about the registration token and not about the sidecar: any user of the app can get a token for a
- * browser. FCM often words this as if the access token were missing
- * (https://github.com/firebase/firebase-admin-node/issues/3215), and the client library uses the same code for both.
+ * Whether a 401 is about the registration token instead of the sidecar's credentials. Any user of the app can register
+ * a browser's token, which leads to a 401. FCM often words this as if the access token were missing
+ * (https://github.com/firebase/firebase-admin-node/issues/3215), and `firebase-admin` uses the same code for both.
  */
 function isAboutToken(message: string, { errorCodes }: FcmExchange): boolean {
   return errorCodes?.includes('THIRD_PARTY_AUTH_ERROR') || /APNS|Web ?Push/i.test(message)
 }
 
 /**
- * Returns the outcome of an error without a known code: there was no answer, or a server between sidecar and FCM
- * answered.
+ * Returns the outcome of an error without a known code. Either there was no answer, or a server between the sidecar and
+ * FCM answered.
  */
 function byStatus(exchange: FcmExchange): readonly ['try_later', string] {
   return ['try_later', exchange.status === undefined ? 'FCM cannot be reached' : unexpected(exchange)]
@@ -271,7 +274,7 @@ function credentialOutcome(message: string, exchange: FcmExchange): PushFailure 
   }
 }
 
-/** Uses the system's clock, because the client libraries sign with it. */
+/** Returns advice on the system's clock, because the client libraries sign with its time. */
 function clockOf({ date }: FcmExchange): string {
   return clockAdvice(date, Date.now())
 }

@@ -1,6 +1,6 @@
 /**
- * A clock difference that is ignored. It is below the tolerance of gateways, but above the error of a `Date` header,
- * which has whole seconds and may arrive late.
+ * Clock differences below this limit are ignored. Gateways tolerate larger ones, and a `Date` header is less precise:
+ * it has whole seconds and may arrive late.
  */
 const NEGLIGIBLE_MS = 60_000
 
@@ -10,15 +10,15 @@ const UNITS = [
   ['minute', 60_000],
 ] as const
 
-/** Error codes of TLS that a wrong clock causes. */
+/** Error codes of TLS that a wrong clock of this machine can cause. */
 const BY_CLOCK: ReadonlySet<string> = new Set(['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED'])
 
 /**
- * Returns advice on this machine's clock, for when a push gateway refuses a signature or access token. A wrong clock
- * causes the same error as a wrong key.
+ * Returns advice on this machine's clock for the log. Use it when a push gateway refuses a signature or an access
+ * token, because a wrong clock causes the same error as a wrong key.
  *
- * @param date the `Date` header of the gateway's answer; undefined if it sends none
- * @param now the time of the clock that signatures use, in milliseconds since 1970
+ * @param date the `Date` header of the gateway's answer; undefined if the answer has none
+ * @param now the wall-clock time that the signature used, in milliseconds since 1970
  */
 export function clockAdvice(date: string | undefined, now: number): string {
   const theirs = date === undefined ? Number.NaN : Date.parse(date)
@@ -29,7 +29,7 @@ export function clockAdvice(date: string | undefined, now: number): string {
   return `set this machine's clock right first: it says ${utc(now)}, ${span(Math.abs(aheadMs))} ${direction} the gateway's`
 }
 
-/** Returns the error code of a connection, with advice if this machine's clock may be the cause. */
+/** Returns the error code of a failed connection for the log, with advice if this machine's clock may be the cause. */
 export function withClockAdvice(code: string, now: number): string {
   return BY_CLOCK.has(code) ? `${code}: ${clockAdvice(undefined, now)}` : code
 }

@@ -4,15 +4,20 @@ import type { PushOutcome } from './gateway.ts'
 /** Time limit of {@link PushGateway.send} in milliseconds. */
 export const SEND_LIMIT_MS = 10_000
 
-/** The notifications in flight to one gateway, each with a time limit. */
+/** The notifications in flight to one gateway. Each has a time limit. */
 export interface InFlight {
-  /** Returns the outcome of `work`. After the time limit, calls `abandon` and returns `try_later` instead. */
+  /**
+   * Resolves with the outcome of `work`. After the time limit, calls `abandon` and resolves with `try_later` instead.
+   */
   run(work: () => Promise<PushOutcome>, abandon: () => void): Promise<PushOutcome>
   /** Abandons all work in progress. Later calls of {@link run} resolve with `try_later`. */
   close(): void
 }
 
-/** Limits the time of each notification, because the clients of FCM and APNs can wait far longer. */
+/**
+ * Creates the time limit for the notifications of one gateway. It is needed because the client libraries of FCM and
+ * APNs can wait far longer.
+ */
 export function createInFlight(clock: Clock): InFlight {
   const pending = new Set<(reason: string) => void>()
   let closed = false

@@ -7,16 +7,25 @@ import type { Notification } from './gateway.ts'
 /** Size limit of a notification in bytes, for every gateway. Source: section Limits of the specification. */
 export const MAX_NOTIFICATION_BYTES = 4096
 
-/** How long a gateway keeps a notification for a phone that is offline. Later, the phone gets its messages by sync. */
+/**
+ * How long a gateway keeps a notification for a phone that is offline, in milliseconds. A phone that is offline for
+ * longer gets its messages by sync.
+ */
 export const NOTIFICATION_TTL_MS = 24 * 60 * 60 * 1000
 
-/** The notification of {@link PushGateway.verify}, which no phone gets. */
+/** The notification that {@link PushGateway.verify} sends. No phone gets it. */
 export const TRIAL: Notification = { title: 'Check', body: 'Nobody gets this.', collapseId: 'check', data: {} }
 
-/** The avatar of a message's sender: stored, cleared by its station, or unknown. */
+/**
+ * The avatar of a message's sender. `cleared`: the sender cleared its avatar. `none`: the sender never set one, or is
+ * not registered.
+ */
 export type SenderAvatar = AvatarRecord | 'cleared' | 'none'
 
-/** Data keys that are not allowed: FCM refuses them, and on iOS the data keys are siblings of `aps`. */
+/**
+ * Keys that a data payload must not have. FCM refuses them, and in an APNs payload the data keys stand beside the key
+ * `aps`.
+ */
 type ReservedKey =
   | 'from'
   | 'notification'
@@ -26,17 +35,14 @@ type ReservedKey =
   | `google${string}`
   | `gcm${string}`
 
-/**
- * The data payload. It excludes reserved keys, so adding one to {@link PushPayload} is a compile error where the data
- * is built.
- */
+/** The data payload. If {@link PushPayload} had a reserved key, building the data would be a compile error. */
 type Data = { readonly [Key in keyof PushPayload as Key extends ReservedKey ? never : Key]: PushPayload[Key] }
 type AvatarData = Partial<Data>
 
 const MAX_INLINE_IMAGE_LENGTH = 3000
 const ELLIPSIS = '…'
 
-/** Builds the notification of a station's unpushed messages, without regard to the size limit. */
+/** Builds the notification of a station's unpushed messages. {@link fitNotification} then applies the size limit. */
 export function buildNotification(station: StationKey, unpushed: Unpushed, avatar: SenderAvatar): Notification {
   const { count, newest } = unpushed
   const collapseId = `aprs-${station}`
@@ -69,8 +75,8 @@ function avatarData(avatar: SenderAvatar): AvatarData {
 }
 
 /**
- * Decodes a text and cleans it for a banner. Control characters would show as boxes, and bidi overrides could disguise
- * the text.
+ * Decodes a text for a banner, and replaces special characters by spaces. Control characters would look like boxes, and
+ * bidirectional overrides could disguise the text.
  */
 function readable(bytes: Buffer): string {
   return textOf(bytes)
@@ -79,9 +85,9 @@ function readable(bytes: Buffer): string {
 }
 
 /**
- * Shortens a notification to `limit` bytes, as `measureBytes` counts them for one gateway. It first drops the inline
- * image; the phone still gets its hash, and shows initials instead. Then it cuts the end of the body and adds `…`. The
- * parts that it never shortens (callsigns, icon name, hash) are far below any limit.
+ * Shortens a notification to `limit` bytes, as `measureBytes` counts them for one gateway. First, it drops the inline
+ * avatar image; the phone still gets the image's hash, and shows initials. If that is not enough, it cuts the end of
+ * the body and adds `…`. The other parts (callsigns, icon name, hash) are always far below the limit.
  */
 export function fitNotification(
   notification: Notification,
@@ -93,7 +99,7 @@ export function fitNotification(
   const bare = { ...notification, data }
   if (measureBytes(bare) <= limit) return bare
 
-  // Cuts between graphemes, because half of an emoji would show as another emoji, or as a box.
+  // The cut is between graphemes, because half of an emoji would look like another emoji or a box.
   const characters = Array.from(new Intl.Segmenter().segment(bare.body), ({ segment }) => segment)
   const shortened = (length: number) => ({ ...bare, body: characters.slice(0, length).join('').trimEnd() + ELLIPSIS })
   let fits = 0

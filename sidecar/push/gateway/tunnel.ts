@@ -5,7 +5,7 @@ import { Duplex } from 'node:stream'
 import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import { getProxyForUrl } from 'proxy-from-env'
 
-/** Time limit for the proxy to open a tunnel, equal to that of a notification. */
+/** Time limit for the proxy to open a tunnel, in milliseconds. It equals the time limit of a notification. */
 const OPENING_MS = 10_000
 
 /** Options of a TLS connection through a tunnel. */
@@ -16,8 +16,9 @@ export interface ThroughTunnel {
 
 /**
  * Opens a tunnel to a push gateway through the proxy in `HTTPS_PROXY`, unless `NO_PROXY` names the gateway. Returns
- * undefined if there is no proxy. The caller must establish TLS inside the tunnel. For a loopback address, only a proxy
- * on loopback is used, because for any other proxy that address means another machine.
+ * undefined if there is no proxy. The caller must establish TLS inside the tunnel. A gateway on a loopback address is
+ * only reached through a proxy on this machine. For another proxy, a loopback address would mean the proxy's own
+ * machine.
  */
 export function throughProxy(host: string, port: number): ThroughTunnel | undefined {
   const name = isIP(host) === 6 ? `[${host}]` : host
@@ -25,14 +26,14 @@ export function throughProxy(host: string, port: number): ThroughTunnel | undefi
   if (written === '' || (isLoopback(name) && !isLoopback(hostOf(written)))) return undefined
   return {
     socket: new Tunnel(written, `${name}:${port}`),
-    // Node.js would by default compare the certificate of an IP address with a wrong name.
+    // By default, Node.js would compare the certificate of an IP address with a wrong name.
     checkServerIdentity: (_name, certificate) => checkServerIdentity(host, certificate),
   }
 }
 
 /**
- * Returns the proxy for an address. As in other programs, a proxy without a scheme uses http. The package
- * `proxy-from-env` would use the scheme of the address.
+ * Returns the URL of the proxy for an address; empty if there is none. If the environment variable has no scheme, the
+ * proxy uses http, as in other programs. The package `proxy-from-env` would use the scheme of the address instead.
  */
 function proxyFor(address: string): string {
   const proxy = getProxyForUrl(address)
@@ -43,8 +44,8 @@ function proxyFor(address: string): string {
 }
 
 /**
- * A tunnel, opened by CONNECT. Data that is written before the tunnel is open waits. Errors do not contain the address
- * of the proxy, because it may hold a password.
+ * A tunnel through a proxy, opened with the HTTP method CONNECT. Data that is written earlier waits until the tunnel is
+ * open. Errors do not contain the proxy's address, because it may contain a password.
  */
 class Tunnel extends Duplex {
   readonly #proxy: string
@@ -119,7 +120,7 @@ class Tunnel extends Duplex {
   }
 }
 
-/** Decodes the percent encoding of a URL's credentials. An invalid percent sequence stays as it is. */
+/** Decodes the percent-encoded user name or password of a URL. Leaves an invalid percent sequence unchanged. */
 function decode(text: string): Buffer {
   const bytes = text.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(bytes, 'latin1')

@@ -1,16 +1,16 @@
 /**
- * Maximum number of notifications in flight to one push service: a tenth of the slots for Web Push. A phone's app
- * chooses the push service, so a service that never answers must not delay the others.
+ * Maximum number of notifications in flight to one push service: a tenth of the slots for Web Push. The app on a phone
+ * chooses the push service, which may never answer. Such a service must not occupy all slots.
  */
 export const SLOTS_PER_HOST = 50
 
 /**
- * Delay before a notification that got no slot is retried, in milliseconds. The first 50 wait this long, the next 50
- * twice as long, and so on.
+ * Delay before a notification that got no slot is tried again, in milliseconds. The first 50 of them wait this long,
+ * the next 50 twice as long, and so on.
  */
 const RETURN_MS = 500
 
-/** Counts the notifications in flight to each host. Remembers a host only while a notification to it is in flight. */
+/** Counts the notifications in flight to each host. It forgets a host when no notification to it is in flight. */
 export class HostShares {
   readonly #hosts = new Map<string, { inFlight: number; turnedAway: number }>()
 

@@ -6,10 +6,10 @@ import { openVapidKeys, VapidKeysError } from './vapid-file.ts'
 
 /**
  * Returns the VAPID keys of Web Push; undefined while it is off. With a `keyring`, all instances that share the
- * database use the same keys: a phone may subscribe through one instance and be notified by another. If the database
- * has no keys yet, the keys of the configured key file, or new ones, are stored in it. Afterwards, a configured key
- * file must contain the same keys as the database. Without a keyring, returns the keys of {@link openVapidKeys}.
- * Rejects with a {@link VapidKeysError}.
+ * database use the same keys, because a phone may subscribe through one instance and be notified by another. If the
+ * keyring has no keys yet, the keys in the configured key file, or new keys, are stored in it. Later, a configured key
+ * file must contain the same keys. Without a keyring, returns the keys of {@link openVapidKeys}. Rejects with a {@link
+ * VapidKeysError}.
  */
 export async function agreeOnVapidKeys(
   settings: Settings,

@@ -3,11 +3,11 @@ import { isIP } from 'node:net'
 import { isLocalName, isPublicAddress } from '../../config/address-scope.ts'
 
 /**
- * The push address of a phone and its encryption keys. Browsers return it from `PushSubscription.toJSON()` (W3C Push
- * API). On Android, a UnifiedPush distributor provides it.
+ * A Web Push subscription: the push address of a phone and its encryption keys. Browsers return it from
+ * `PushSubscription.toJSON()` (W3C Push API); on Android, a UnifiedPush distributor provides it.
  */
 export interface Subscription {
-  /** A normalized `https:` address without credentials. */
+  /** A normalized `https:` URL without user name and password. */
   readonly endpoint: string
   /** The phone's authentication secret and its public key, in base64url without padding. */
   readonly keys: { readonly auth: string; readonly p256dh: string }
@@ -32,8 +32,8 @@ const GCM = 'https://android.googleapis.com/gcm/send'
 const FORM = 'It must be the JSON of a push subscription: { "endpoint": …, "keys": { "p256dh": …, "auth": … } }.'
 
 /**
- * Parses a subscription in JSON. Returns either the subscription without unknown members, or all mistakes in it.
- * Source: RFC 8030, RFC 8291.
+ * Parses a subscription in JSON. Returns the subscription without unknown members, or all mistakes in it. Source: RFC
+ * 8030, RFC 8291.
  */
 export function parseSubscription(
   text: string,
@@ -62,7 +62,7 @@ export function parseSubscription(
 
 /**
  * Returns the canonical text of a subscription: equal subscriptions have equal texts. The public key comes last,
- * because logs show the end of a push token.
+ * because logs show the end of a push token, and the secret `auth` must not appear there.
  */
 export function subscriptionText({ endpoint, keys: { auth, p256dh } }: Subscription): string {
   return JSON.stringify({ endpoint, keys: { auth, p256dh } })
@@ -86,7 +86,7 @@ function parseEndpoint(value: unknown, allowPrivate: boolean): { readonly href: 
   return { href: url.href }
 }
 
-/** Decodes base64 or base64url, with or without padding, because apps differ. */
+/** Decodes base64 or base64url, with or without padding. Apps use all of these forms. */
 function decode(value: unknown): Buffer | undefined {
   if (typeof value !== 'string' || !/^[\w+/-]+={0,2}$/.test(value)) return undefined
   return Buffer.from(value, 'base64url')
@@ -95,7 +95,7 @@ function decode(value: unknown): Buffer | undefined {
 function isPublicKey(key: Buffer | undefined): boolean {
   if (key?.length !== 65 || key[0] !== 4) return false
   try {
-    // Throws if the point is not on the curve. With such a key, the encryption of each notification would fail.
+    // Throws if the point is not on the curve. Such a key would make the encryption of each notification fail.
     ECDH.convertKey(key, 'prime256v1')
     return true
   } catch {

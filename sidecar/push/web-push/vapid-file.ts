@@ -8,8 +8,8 @@ import type { Log } from '../../log.ts'
 import { makeFolder } from '../../store/make-folder.ts'
 
 /**
- * An error if the VAPID keys are unusable, or cannot be stored. The sidecar does not replace keys, because that would
- * end every subscription. `remedy` tells the operator what to do.
+ * The error if the VAPID keys are unusable or cannot be stored. The sidecar never replaces keys, because all
+ * subscriptions would become invalid. `remedy` tells the operator what to do.
  */
 export class VapidKeysError extends Error {
   override readonly name = 'VapidKeysError'
@@ -23,8 +23,8 @@ export class VapidKeysError extends Error {
 
 /**
  * Returns the VAPID keys from their file; undefined while Web Push is off. If the file does not exist, creates it with
- * new keys. If no file is configured and the database is not a file, the keys are only in memory. Rejects with a {@link
- * VapidKeysError}.
+ * new keys. If no key file is configured and the database is only in memory, the keys are only in memory too. Rejects
+ * with a {@link VapidKeysError}.
  */
 export async function openVapidKeys(settings: Settings, log: Log): Promise<VapidKeys | undefined> {
   const { webpush } = settings.push
@@ -50,8 +50,8 @@ export function warnOfUnkeptKeys({ push: { webpush }, database }: Settings, log:
 }
 
 /**
- * Creates temporary keys for checking a configuration; undefined while Web Push is off. The keys in the file are
- * validated elsewhere, when the configuration is read.
+ * Creates temporary keys, with which `--check` opens the gateway; undefined while Web Push is off. The keys in the key
+ * file are validated when the configuration is read.
  */
 export function trialKeys({ subject }: WebPushSettings): VapidKeys | undefined {
   return subject === null ? undefined : makeVapidKeys()
@@ -71,7 +71,10 @@ function read(file: string): string | undefined {
   }
 }
 
-/** Creates a key file with new keys. Writes it under another name first, so that a crash leaves no partial file. */
+/**
+ * Creates a key file with new keys. It writes to another file and renames that, so that a crash leaves no partial key
+ * file.
+ */
 async function create(file: string, log: Log): Promise<VapidKeys> {
   const keys = makeVapidKeys()
   const draft = `${file}.new`

@@ -20,14 +20,14 @@ export interface WebPushAgentOptions {
   readonly dnsServers?: readonly string[]
 }
 
-/** Maximum number of idle connections to all push services together. */
+/** Limit of idle connections to all push services together. Above it, a connection is closed after its request. */
 const MAX_IDLE = 32
 const IDLE_MS = 30_000
 const DNS_TRY_MS = 2_000
 
 /**
- * Opens the connections to push services. The app of a phone chooses the endpoint, so a hostile one could make the
- * sidecar connect to a private network. A host name may resolve differently each time (DNS rebinding). Therefore the
+ * Opens the connections to push services. The app on a phone chooses the endpoint, so a hostile app could make the
+ * sidecar connect to a private network. A host name may resolve to another address each time (DNS rebinding). So the
  * agent resolves the name once, checks the addresses, and connects to one of them.
  */
 export class WebPushAgent extends Agent {
@@ -37,7 +37,8 @@ export class WebPushAgent extends Agent {
   #closed = false
 
   constructor({ allowPrivate, ca, dnsServers }: WebPushAgentOptions) {
-    // Created once, because with the option `ca` each connection would parse all certificates again.
+    // The TLS context is created once. With the option `ca` instead, each connection would parse all certificates
+    // again.
     const trust = ca === undefined ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) }
     super({ keepAlive: true, timeout: IDLE_MS, rejectUnauthorized: true, ...trust })
     this.#allowPrivate = allowPrivate
@@ -52,7 +53,8 @@ export class WebPushAgent extends Agent {
     open().then(
       (socket) => connected(null, socket ?? undefined),
       (error: Error) => {
-        // Node.js keeps an empty list for each failed endpoint. Without this, invented endpoints could fill the memory.
+        // Node.js keeps an empty list of sockets for each host, even after a failure. Hostile apps could fill the
+        // memory with invented hosts, so the list is deleted.
         const name = this.getName(options)
         if (this.sockets[name]?.length === 0) Reflect.deleteProperty(this.sockets, name)
         connected(error)
@@ -61,7 +63,7 @@ export class WebPushAgent extends Agent {
     return undefined
   }
 
-  // Returning true keeps the connection. The types of Node.js do not declare the return value.
+  // Returns true to keep an idle connection open. The types of Node.js do not declare this return value.
   override keepSocketAlive(socket: Duplex): unknown {
     const idle = Object.values(this.freeSockets).reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0)
     return idle < MAX_IDLE && super.keepSocketAlive(socket)
@@ -73,18 +75,21 @@ export class WebPushAgent extends Agent {
     super.destroy()
   }
 
-  /** Returns the connection options for a host: a tunnel, or the checked addresses. Throws if it is not allowed. */
+  /**
+   * Returns the connection options for a host: a tunnel through the proxy, or a lookup of the checked addresses. Throws
+   * if the host is not allowed.
+   */
   async #route(host: string, port: number): Promise<object> {
     if (this.#allowPrivate) return throughProxy(host, port) ?? {}
     if (isIP(host) === 0 ? isLocalName(host) : !isPublicAddress(host)) throw new AddressRefused()
     if (isIP(host) !== 0) return throughProxy(host, port) ?? {}
     try {
       const addresses = await this.#publicAddresses(host)
-      // A proxy resolves the name itself, perhaps to another address. Even then, the server must present a certificate
-      // for the name before it receives any data.
+      // A proxy resolves the name itself, perhaps to another address. This is safe, because a server gets no data
+      // unless it has a certificate for the name.
       return throughProxy(host, port) ?? { lookup: lookupOf(addresses) }
     } catch (error) {
-      // Behind a proxy, often only the proxy can resolve public names.
+      // In networks with a proxy, often only the proxy can resolve public names.
       const tunnel = error instanceof AddressRefused || this.#closed ? undefined : throughProxy(host, port)
       if (tunnel) return tunnel
       throw error
@@ -92,11 +97,12 @@ export class WebPushAgent extends Agent {
   }
 
   /**
-   * Resolves a name. Throws if one of its addresses is not public. Does not use the system's resolver: two names with
-   * DNS servers that never answer would delay all other lookups of the process, such as those of APRS-IS.
+   * Resolves a name. Throws if one of its addresses is not public. It does not use the system's resolver. There, two
+   * names whose DNS servers never answer would delay all other lookups of the process, such as that of APRS-IS.
    */
   async #publicAddresses(host: string): Promise<readonly LookupAddress[]> {
-    // Created for each lookup, because a resolver reads the machine's DNS servers only once, and they may change.
+    // A resolver reads the list of the machine's DNS servers only once. The list may change, so each lookup creates a
+    // new resolver.
     const resolver = new Resolver({ timeout: DNS_TRY_MS, tries: 2 })
     if (this.#dnsServers) resolver.setServers(this.#dnsServers)
     this.#resolvers.add(resolver)

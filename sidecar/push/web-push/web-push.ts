@@ -16,14 +16,14 @@ import { HostShares } from './host-shares.ts'
 import { parseSubscription, type Subscription } from './subscription.ts'
 import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 
-// The complaint about a bad signature. It leads to a retry, because the usual cause is a wrong clock, which is
-// temporary.
+// The reason for the log if a push service refuses the signature. The notification is retried, because the usual cause
+// is a wrong clock, which is temporary.
 const SIGNATURE = 'does not accept our signature'
 
 /**
- * The outcome for each status of a push service. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. No status leads to
- * `unauthorized`, which would alert the operator: the app chooses the push service, and a hostile one could answer
- * anything.
+ * The outcome for each HTTP status of a push service. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. No status leads
+ * to `unauthorized`, which would alert the operator. The app on a phone chooses the push service, and a hostile service
+ * could answer anything.
  */
 const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>> = {
   401: ['try_later', SIGNATURE],
@@ -36,7 +36,7 @@ const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>>
   507: ['phone_away', 'keeps nothing for a phone that is off line'], // sent by ntfy
 }
 
-/** Statuses with several meanings, which the text of the answer distinguishes. */
+/** Statuses with several meanings. The text of the answer shows which one applies. */
 const WORDY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
 const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
   // Matches answers of FCM, Mozilla and Apple.
@@ -44,24 +44,27 @@ const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
     /correspond to the credentials used|VAPID public key mismatch|VapidPkHashMismatch/i,
     ['token_gone', 'says that the subscription was made with another key than ours'],
   ],
-  // Matches an answer of ntfy. It never checks the signature, so 401 and 403 have another cause.
+  // Matches an answer of ntfy. It never checks signatures, so its 401 and 403 have another cause.
   [/"code":\s*40[13]\d\d\b/, ['try_later', 'does not let us write: its access rules must let everyone write to up*']],
 ]
 
 /**
- * Bytes that encryption adds: salt, record size and public key before the encrypted text; a delimiter and the tag after
- * it. Source: RFC 8188, 2; RFC 8291, 4.
+ * Number of bytes that encryption adds: 86 of header (salt, record size, public key) before the encrypted text, and 17
+ * (delimiter and tag) after it. Source: RFC 8188, 2; RFC 8291, 4.
  */
 const ENCRYPTION_BYTES = 86 + 17
 const MAX_TEXT_BYTES = MAX_NOTIFICATION_BYTES - ENCRYPTION_BYTES
 const MAX_TOPIC_CHARACTERS = 32
-/** Limit of the bytes that are read of an answer. */
+/** Limit of the bytes of an answer that are read. */
 const MAX_ANSWER_BYTES = 16_384
-/** Limit of a whole request. The outcome may be known earlier, while the rest of the answer still arrives. */
+/**
+ * Time limit of a whole request, in milliseconds. The outcome may be known earlier, while the rest of the answer still
+ * arrives.
+ */
 const REQUEST_LIMIT_MS = 2 * SEND_LIMIT_MS
 const MAX_SHOWN_HOST = 100
 
-/** The clock and the DNS servers, which tests replace. */
+/** The clock and the DNS servers. Tests replace them. */
 export interface WebPushSurroundings {
   readonly clock?: Clock
   /** DNS servers as `address:port`. Default: the DNS servers of the machine. */
@@ -69,8 +72,8 @@ export interface WebPushSurroundings {
 }
 
 /**
- * Opens Web Push through `web-push`, which encrypts and signs. The package is loaded on demand, because loading it at
- * every start would cost memory and time. Throws, naming the setting, if the CA file is unusable.
+ * Opens the Web Push gateway. The package `web-push` encrypts and signs the notifications. It is loaded only if Web
+ * Push is on, to save memory and time. Throws if the CA file is unusable; the message names the setting.
  */
 export function openWebPush(
   settings: WebPushSettings,
@@ -97,7 +100,7 @@ interface WebPushParts {
 }
 
 /**
- * Sends each notification to the push service named in its subscription. Limits the notifications in flight to each
+ * Sends each notification to the push service that its subscription names. Limits the notifications in flight to each
  * service.
  */
 class WebPushGateway implements PushGateway {
@@ -109,8 +112,8 @@ class WebPushGateway implements PushGateway {
   constructor(parts: WebPushParts) {
     this.#parts = parts
     this.#inFlight = createInFlight(parts.clock)
-    // If the package cannot be loaded, as during an installation, the unhandled rejection ends the process. The next
-    // start finds the package.
+    // If the package cannot be loaded, for example during an upgrade, the unhandled rejection ends the process. After
+    // its restart, the process finds the package.
     void this.#client.then()
   }
 
@@ -177,16 +180,16 @@ function measure(notification: Notification): number {
 }
 
 /**
- * Returns the topic. A push service replaces an undelivered notification by a newer one with the same topic. The push
- * service can read nothing else of a notification, so the topic must not name the station.
+ * Returns the topic of a notification. A push service replaces an undelivered notification by a newer one with the same
+ * topic. The rest of a notification is encrypted, so the topic must not reveal the station either.
  */
 function topicOf(collapseId: string, { privateKey }: VapidKeys): string {
   return createHmac('sha256', privateKey).update(collapseId).digest('base64url').slice(0, MAX_TOPIC_CHARACTERS)
 }
 
 /**
- * Sends the request. It replaces the package's own function, which reads answers of any length and cannot be aborted.
- * Redirects are not followed, because they could lead to addresses that are not allowed.
+ * Sends the request. The function for this in `web-push` is not used, because it reads answers of any length and cannot
+ * be aborted. Redirects are not followed, because they could lead to addresses that are not allowed.
  */
 function post({ endpoint, method, headers, body }: RequestDetails, agent: WebPushAgent, signal: AbortSignal) {
   return new Promise<IncomingMessage>((resolve, reject) => {
@@ -197,7 +200,7 @@ function post({ endpoint, method, headers, body }: RequestDetails, agent: WebPus
 async function outcomeOf(answer: IncomingMessage, endpoint: string, now: number): Promise<PushOutcome> {
   const { statusCode: status = 0, headers } = answer
   const text = readAnswer(answer)
-  // For these statuses, the outcome need not wait for the rest of the answer.
+  // The status alone decides this outcome, so it need not wait for the rest of the answer.
   if (status >= 200 && status < 300) return { kind: 'accepted' }
   const answerText = WORDY_STATUSES.has(status) ? await text : ''
   const byWords = WORDS.find(([words]) => words.test(answerText))?.[1]
@@ -225,7 +228,10 @@ function unansweredOutcome(error: unknown, endpoint: string): PushFailure {
   return { kind: 'try_later', reason: `${host} cannot be reached (${withClockAdvice(code, Date.now())})` }
 }
 
-/** Reads the beginning of an answer. Reading to the end frees the connection for the next notification. */
+/**
+ * Reads an answer up to {@link MAX_ANSWER_BYTES}. A connection whose answer was read to its end can be used for the
+ * next notification.
+ */
 async function readAnswer(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
@@ -236,12 +242,12 @@ async function readAnswer(answer: IncomingMessage): Promise<string> {
       if (size > MAX_ANSWER_BYTES) break
     }
   } catch {
-    // The answer broke off, but its status is known.
+    // The answer ended early, but its status is known.
   }
   return Buffer.concat(chunks).toString('latin1')
 }
 
-/** Returns the host of an endpoint for logs. The rest of an endpoint is a secret like a push token. */
+/** Returns the host of an endpoint, for logs. The rest of an endpoint is secret, like a push token. */
 function hostOf(endpoint: string): string {
   return new URL(endpoint).host.slice(0, MAX_SHOWN_HOST)
 }
