@@ -7,16 +7,17 @@ export interface ClientState {
   /** Hash of the station's own avatar that the server last confirmed. */
   readonly avatarHash?: string
   /**
-   * This phone's secret id, created before its first request. Two phones with the same id would count as one device.
+   * This phone's secret id. The client creates it before the first request. Two phones with the same id would be
+   * treated as one device.
    */
   readonly deviceId?: string
 }
 
-/** What an answer says beside its messages. */
+/** The parts of the server's answer other than its messages. */
 export interface AnswerDetails {
   /**
-   * Whether the server no longer had all messages since the last answer, because newer ones replaced them. An app can
-   * show a gap before `messages`.
+   * Whether messages are missing, because the server replaced them by newer ones since the last answer. An app can show
+   * a gap before `messages`.
    */
   readonly isTruncated: boolean
   /** New acks and rejections of messages that the station sent, oldest first; empty without the option `wantAcks`. */
@@ -35,11 +36,16 @@ export interface AppStore {
    * `time`. Resolve once everything is durable.
    */
   save(state: ClientState, messages: readonly MessageRecord[], details: AnswerDetails): Promise<void>
-  /** Returns whether the app already received the message over radio or APRS-IS. If so, it is not passed to `save`. */
+  /**
+   * Returns whether the app already received the message over radio or APRS-IS. If so, the client does not pass it to
+   * `save`.
+   */
   heard?(message: MessageRecord): boolean | Promise<boolean>
 }
 
-/** The app's storage for other stations' avatars, by station (`CALL-SSID`). Default: the last 200 in memory. */
+/**
+ * The app's storage for other stations' avatars, by station (`CALL-SSID`). By default, the last 200 are kept in memory.
+ */
 export interface AvatarStore {
   hashOf(station: string): string | undefined | Promise<string | undefined>
   /** Stores a station's avatar. Undefined means that the station cleared its avatar. */

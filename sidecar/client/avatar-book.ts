@@ -4,11 +4,11 @@ import { pushedAvatar } from './push-data.ts'
 import type { AvatarRecord } from './wire/bodies.ts'
 import type { PushPayload } from './wire/push-payload.ts'
 
-/** Limit of the stations in a request. Source: Limits, stations per `/v1/avatars` request. */
+/** Limit of stations per request. Source: Limits, stations per `/v1/avatars` request. */
 const MAX_PER_REQUEST = 50
 /**
- * Limit of the stations with avatars still to be fetched: far more than the senders of one answer. Beyond it, the
- * oldest are dropped until an answer advertises them again.
+ * Limit of avatars that wait to be fetched. One answer has far fewer senders. Beyond the limit, the oldest are dropped
+ * until an answer advertises them again.
  */
 const MAX_WANTED = 500
 
@@ -17,13 +17,13 @@ export interface AvatarBook {
   /** Stores the sender's avatar if the push contains it. */
   pushed(push: PushPayload): Promise<void>
   /**
-   * Fetches each avatar if its advertised hash differs from the stored one. If a request fails, its avatars are fetched
-   * at the next call.
+   * Fetches each avatar whose advertised hash differs from the stored one. If a request fails, the next call fetches
+   * its avatars.
    */
   advertised(hashes: Readonly<Record<string, string>>): Promise<void>
 }
 
-/** @param fetchAvatars returns the avatars of up to 50 stations, without stations that have none */
+/** @param fetchAvatars returns the avatars of up to 50 stations; a station that has no avatar is absent */
 export function createAvatarBook(
   store: AvatarStore,
   fetchAvatars: (stations: readonly string[]) => Promise<Readonly<Record<string, AvatarRecord>>>,

@@ -41,7 +41,7 @@ export interface Calls {
   sync(body: SyncBody): Promise<SyncAnswer>
   avatars(body: AvatarsBody): Promise<AvatarsAnswer>
   unregister(body: UnregisterBody): Promise<Stamped>
-  /** Returns the key that apps use to subscribe. Rejects with `not_found` while Web Push is off. */
+  /** Returns the public key that apps need to subscribe to Web Push. Rejects with `not_found` while Web Push is off. */
   webPush(): Promise<WebPushAnswer>
 }
 
@@ -49,13 +49,14 @@ export function createCalls(options: CallsOptions): Calls {
   const { baseUrl, fetch = globalThis.fetch, timers = platformTimers, timeoutMs = 30_000, signal } = options
   const base = withoutTrailingSlashes(baseUrl)
 
-  /** @param members required members of the answer, which distinguish it from a page of a proxy or a captive portal */
+  /** @param members members that the answer must have; a page of a proxy or a captive portal lacks them */
   async function send<Answer>(path: string, body: object | undefined, members: Members): Promise<Answer> {
     const { status, content } = await exchange(path, body)
     if (status === 200 && hasMembers<Answer>(content, members)) return content
     if (status !== 200 && hasMembers<Refusal>(content, { error: 'string' }) && isApiCode(content.error))
       throw new ClientError(content.error, String(content.message), { details: content.details ?? [] })
-    // Status 429 means a rate limit behind a proxy. Without a proxy, the sidecar closes the connection.
+    // A proxy in front of the sidecar reports a rate limit with status 429. The sidecar itself closes the connection
+    // instead.
     if (status === 429) throw new ClientError('unreachable', `${base} accepts no more requests from this address now.`)
     throw new ClientError('bad_answer', `${base} did not answer ${path} as a sidecar does (status ${status}).`)
   }
@@ -114,7 +115,7 @@ function hasMembers<Answer>(content: unknown, members: Members): content is Answ
   return Object.entries(members).every(([name, type]) => values[name] !== null && typeof values[name] === type)
 }
 
-/** Takes linear time. A regular expression could take quadratic time. */
+/** Strips slashes in linear time. A regular expression could take quadratic time. */
 function withoutTrailingSlashes(address: string): string {
   let end = address.length
   while (address[end - 1] === '/') end -= 1

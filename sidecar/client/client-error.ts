@@ -1,6 +1,8 @@
 import type { ApiErrorCode, ErrorDetail } from '../errors.ts'
 
-/** Whether the same request may succeed later (`temporary`) or not (`permanent`), by the API's error code. */
+/**
+ * Whether the same request may succeed later (`temporary`) or will always fail (`permanent`), by the API's error code.
+ */
 const API_CODES: Readonly<Record<ApiErrorCode, 'temporary' | 'permanent'>> = {
   invalid_request: 'permanent',
   wrong_passcode: 'permanent',
@@ -18,14 +20,14 @@ const API_CODES: Readonly<Record<ApiErrorCode, 'temporary' | 'permanent'>> = {
 }
 
 /**
- * An error code of the API, or of the client itself:
- * - `unreachable`: there was no answer, for example because of a rate limit.
+ * An error code of the API, or one of the client's own codes:
+ * - `unreachable`: no answer arrived, for example because of a rate limit.
  * - `bad_answer`: another server answered, such as a proxy or the login page of a network.
- * - `closed`: the client was closed.
+ * - `closed`: the app closed the client.
  */
 export type ClientErrorCode = ApiErrorCode | 'unreachable' | 'bad_answer' | 'closed'
 
-/** The reason why a request failed. */
+/** The error with which a failed request rejects. */
 export class ClientError extends Error {
   readonly code: ClientErrorCode
   /** The mistakes in the request, each with its JSON path. */

@@ -11,24 +11,23 @@ interface News extends Stamped {
 
 const NO_DETAILS: AnswerDetails = { isTruncated: false, acks: [] }
 
-/** Keeps the stored state. Its cursor changes only through {@link Cursor.take}. */
+/** Holds the app's stored state. Only {@link Cursor.take} moves the state's cursor. */
 export interface Cursor {
   readonly state: ClientState
   /**
-   * Returns this phone's device id. A new id is stored before it is first sent; otherwise a lost answer or a crash
-   * would leave an orphaned device at the sidecar.
+   * Returns this phone's device id. A new id is stored before it is first sent. Otherwise, after a lost answer or a
+   * crash, the phone would register again with another id.
    */
   deviceId(): Promise<string>
-  /** Requests messages with `ask`. Moves the cursor once the messages are stored. */
-  take<Answer extends News>(ask: (since: number) => Promise<Answer>): Promise<Answer>
   /**
-   * Stores the hash of the avatar that the server has for the station; undefined if the station is not registered
-   * there.
+   * Calls `ask` with the cursor to request newer messages, passes them to the app's store, and then moves the cursor.
    */
+  take<Answer extends News>(ask: (since: number) => Promise<Answer>): Promise<Answer>
+  /** Stores the hash of the station's avatar at the server; undefined if the server does not know the station. */
   confirm(avatarHash: string | undefined): Promise<void>
 }
 
-/** @param random returns 0 to below 1, as `Math.random` does */
+/** @param random returns a number from 0 to below 1, as `Math.random` does */
 export function createCursor(store: AppStore, loaded: ClientState, random: () => number): Cursor {
   let state = loaded
 
@@ -56,8 +55,8 @@ export function createCursor(store: AppStore, loaded: ClientState, random: () =>
 
     async take(ask) {
       const first = await ask(state.cursor)
-      // An older server time means that the server started again with an empty database and its clock is behind. So all
-      // of its messages are new.
+      // If the server's time is before the cursor, the server restarted with an empty database and a clock that is
+      // behind. Then all of its messages are new to this phone.
       const answer = first.serverTime < state.cursor ? await ask(0) : first
       const messages = await unheard(answer.messages ?? [])
       await save({ ...state, cursor: answer.serverTime }, messages, {

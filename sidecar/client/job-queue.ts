@@ -1,14 +1,14 @@
 import { ClientError, closedError } from './client-error.ts'
 import type { Timers } from './timers.ts'
 
-/** Runs jobs one after the other, because the cursor of an answer must be stored before the next request is sent. */
+/** Runs one job at a time, because the cursor of an answer must be stored before the next request is sent. */
 export interface JobQueue<Name extends string> {
   /**
-   * Runs the job `name`, and settles with its outcome. Calls for a job that is already waiting share it, so each job
-   * waits at most once. After a temporary failure, the job is retried; until then no job runs.
+   * Runs the job `name`, and settles with its outcome. If that job is already waiting, the calls share one run, so each
+   * job waits at most once. After a temporary failure, the queue pauses and then retries the job.
    */
   run(name: Name): Promise<void>
-  /** Ends the delay after a failure, so that waiting jobs run now. */
+  /** Ends the pause after a failure, so that waiting jobs run now. */
   hurry(): void
   /** Rejects waiting jobs with `closed`. Resolves once the running job has ended. */
   close(): Promise<void>
@@ -27,7 +27,7 @@ export function createJobQueue<Name extends string>(parts: QueueParts<Name>): Jo
 
 /**
  * The queue is either running jobs or paused. A temporary failure pauses it and puts the failed job back into the
- * queue. No job runs until the delay ends or `hurry` is called. The delay grows with each consecutive failure, and a
+ * queue. No job runs until the pause ends or `hurry` is called. The pause grows with each consecutive failure; a
  * success resets it. After `close`, no job runs.
  */
 class RetryingQueue<Name extends string> implements JobQueue<Name> {
@@ -105,11 +105,11 @@ const MAX_DELAY_MS = 900_000
 
 /**
  * Returns the delay before the next attempt, in milliseconds. It is random between half of a limit and the limit, so
- * that not all phones return at once. The limit doubles with each failure, from 4 s to 15 minutes. This also fits rate
- * limits: they last a minute, or an hour for new stations, and look like a lost connection.
+ * that phones do not all return at the same moment. The limit doubles with each failure, from 4 s to 15 minutes. These
+ * delays also suit rate limits, which look like a lost connection and last a minute, or an hour for new stations.
  *
  * @param failures number of consecutive failures, from 1
- * @param random from 0 to below 1
+ * @param random a number from 0 to below 1
  */
 export function retryDelayMs(failures: number, random: number): number {
   const limit = Math.min(MAX_DELAY_MS, MIN_DELAY_MS * 2 ** failures)

@@ -1,12 +1,12 @@
 import type { MessageRecord } from './wire/bodies.ts'
 
 /**
- * Returns a value that all copies of a message share, whether they arrived over radio, by APRS-IS or in a sync. Equal
- * values within minutes mean the same message; later they mean a new message with the same text. Source: Message,
- * identity for duplicate detection.
+ * Returns a value that is equal for all copies of a message, whether they arrived over radio, by APRS-IS or in a sync.
+ * If two equal values arrive within minutes, they are the same message; later, the second is a new message with the
+ * same text. Source: Message, identity for duplicate detection.
  *
- * In a number with a reply-ack (`MM}AA`), `AA` is ignored, because it changes between retransmissions. Blanks at the
- * end of the text and the SSID 0 are ignored too.
+ * A message number with a reply-ack has the form `MM}AA`. Its `AA` is ignored, because it changes between
+ * retransmissions. Blanks at the end of the text and the SSID 0 are ignored too.
  */
 export function messageIdentity(message: Pick<MessageRecord, 'from' | 'to' | 'seqId' | 'text'>): string {
   const { from, to, seqId, text } = message

@@ -9,12 +9,15 @@ import { readPush } from './push-data.ts'
 import { platformTimers, type Timers } from './timers.ts'
 import type { DeviceClaim, Platform, RegisterAnswer, RegisterBody, StationClaim } from './wire/bodies.ts'
 
-/** Interval between heartbeats. Source: Other operations. */
+/**
+ * Time between two heartbeats, which are registrations that keep the station known to the server. Source: Other
+ * operations.
+ */
 const HEARTBEAT_MS = 6 * 60 * 60 * 1000
 
 export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   readonly callsign: string
-  /** 0 to 99, or at most two characters of A-Z and 0-9; null for none. */
+  /** The SSID: 0 to 99, or at most two characters of A-Z and 0-9; null for none. */
   readonly ssid: number | string | null
   /** The APRS-IS passcode of the callsign. */
   readonly passcode: number
@@ -28,7 +31,7 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   /** Whether the app gets the acks and rejections that the station receives. Default: false. */
   readonly wantAcks?: boolean
   /**
-   * Senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any
+   * The senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any
    * ending. Default: none.
    */
   readonly blocked?: readonly string[]
@@ -37,8 +40,8 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   readonly store: AppStore
   readonly avatars?: AvatarStore
   /**
-   * Returns a random number from 0 to below 1. It spreads delays, and makes the device id if there is no Web Crypto.
-   * Default: `Math.random`.
+   * Returns a random number from 0 to below 1. It spreads retry delays, and creates the device id if the platform has
+   * no Web Crypto. Default: `Math.random`.
    */
   readonly random?: () => number
 }
@@ -53,37 +56,41 @@ export interface PhoneClient {
   start(): Promise<void>
   /** Gets new messages. Registers first if a heartbeat is due or the server has forgotten the station. */
   sync(): Promise<void>
-  /** Call this for each push while the app runs, with the platform's data. Stores the sender's avatar, then syncs. */
+  /**
+   * Call this for each push while the app runs, with the data that the platform delivers. Stores the sender's avatar,
+   * then syncs.
+   */
   pushReceived(data: unknown): Promise<void>
   /**
    * Call this when the user taps a notification. Does the same as {@link pushReceived}. Resolves to the callsign of the
-   * conversation that the app should open, even if the sync failed; undefined if the push is not from the sidecar.
+   * conversation that the app should open, even if the sync failed. If the push is not from the sidecar, resolves to
+   * undefined.
    */
   pushTapped(data: unknown): Promise<string | undefined>
   /** Call this when the platform gives the app a new push token. */
   setPushToken(pushToken: string): Promise<void>
   /**
-   * Changes the station's avatar; null clears it. Rejects with `invalid_request` if the server refuses the avatar. The
+   * Changes the station's avatar; null clears it. Rejects with `invalid_request` if the server refuses the avatar; the
    * station stays registered.
    */
   setAvatar(avatar: OwnAvatar | null): Promise<void>
   /** Changes the list of senders whose messages this phone does not get. */
   setBlocked(blocked: readonly string[]): Promise<void>
-  /** Call this when the network is available again. Retries at once. */
+  /** Call this when the network is available again. Ends the delay before the next attempt. */
   networkChanged(): void
   /**
-   * Removes this phone from the server. With the station's last phone, the server also removes its messages. The client
-   * does not register again until {@link start}.
+   * Removes this phone from the server. If it is the station's last phone, the server also removes the station's
+   * messages. The client does not register again until {@link start}.
    */
   unregister(): Promise<void>
   /**
-   * Ends open requests, all waiting and the heartbeat. The station stays registered. Resolves once the client no longer
+   * Ends open requests, retries and the heartbeat. The station stays registered. Resolves once the client no longer
    * uses the app's stores, so the stores must not wait for this promise.
    */
   close(): Promise<void>
 }
 
-/** Creates a client with the state in the app's store. Sends no request yet. */
+/** Creates a client, with the state that the app's store loads. Sends no request yet. */
 export async function createClient(options: ClientOptions): Promise<PhoneClient> {
   const phone = new StationPhone(options, (await options.store.load()) ?? { cursor: 0 })
   // The methods are plain functions, so that an app can pass one on as a callback.
@@ -106,11 +113,10 @@ type Job = 'launch' | 'sync' | 'heartbeat' | 'unregister'
 /**
  * The client as a state machine.
  *
- * It is idle until `start`, `sync` or a push runs a job. A launch, a heartbeat or an avatar upload registers the
- * station and plans the next heartbeat. A sync registers first if a heartbeat is due or the server has forgotten the
- * station. The job queue runs one job at a time, and retries it after a temporary failure. `unregister` makes the
- * client unregistered; then waiting jobs and late pushes do not register it again, only `start` does. `close` ends
- * everything for good.
+ * The client is idle until `start`, `sync` or a push runs a job. A launch, a heartbeat or an avatar upload registers
+ * the station and plans the next heartbeat. A sync registers first if a heartbeat is due or the server has forgotten
+ * the station. The job queue runs one job at a time, and retries it after a temporary failure. After `unregister`,
+ * waiting jobs and late pushes do not register the station again; only `start` does. `close` ends everything for good.
  *
  * Guarantees: the cursor moves only once the app's store has the messages; at most one request is open; an avatar that
  * the server refused is not sent again.
@@ -127,7 +133,7 @@ class StationPhone implements PhoneClient {
   readonly #cursor: Cursor
   readonly #book: AvatarBook
   readonly #queue: JobQueue<Job>
-  /** Writes to the app's store that are in progress, each of an avatar from a push. */
+  /** Writes of pushed avatars to the app's store that are in progress. `close` waits for them. */
   readonly #savingAvatars = new Set<Promise<void>>()
   #pushToken: string
   /** The station's own avatar; null if the app cleared it, undefined if the app never set one. */
@@ -287,8 +293,8 @@ class StationPhone implements PhoneClient {
     } catch (error) {
       if (error instanceof ClientError && error.code === 'invalid_request') {
         await this.#register()
-        // The station is now registered without the avatar, and the avatar is not sent again. Otherwise the server
-        // would refuse every heartbeat, and finally forget the station.
+        // The station is now registered without the avatar, and the client does not send this avatar again. Otherwise
+        // the server would refuse every heartbeat, and finally forget the station.
         this.#refusedHash = body.avatarHash ?? undefined
       }
       throw error
@@ -305,8 +311,8 @@ class StationPhone implements PhoneClient {
     this.#heartbeat?.cancel()
     if (this.#ending.signal.aborted || this.#isUnregistered) return
     this.#heartbeat = this.#timers.after(HEARTBEAT_MS, () => {
-      // The next heartbeat is planned before this one runs, because the server may refuse this one permanently. The
-      // operator may correct the cause before the next heartbeat.
+      // Plans the next heartbeat before this one runs. If the server refuses this one permanently, the operator may
+      // have corrected the cause by the next one.
       this.#planHeartbeat()
       this.#queue.run('heartbeat').catch(() => {})
     })
@@ -318,8 +324,8 @@ class StationPhone implements PhoneClient {
   }
 
   /**
-   * Returns whether the avatar must be uploaded: the server is known to have a different one, and has not refused this
-   * one.
+   * Returns whether the avatar must be uploaded. It must if the server is known to have a different one and has not
+   * refused this one.
    */
   #isAvatarDue(): boolean {
     const { avatarHash: confirmed } = this.#cursor.state

@@ -15,7 +15,8 @@ function isPayload(data: unknown): data is PushPayload {
 }
 
 /**
- * Returns the sender's avatar from a push; `unknown` if the push has none, for example because its image was too large.
+ * Returns the sender's avatar from a push. Returns `unknown` if the push contains none, for example because the image
+ * was too large.
  */
 export function pushedAvatar(push: PushPayload): AvatarRecord | 'cleared' | 'unknown' {
   const { fromAvatarIcon: icon = '', fromAvatarImage: image = '', fromAvatarHash: hash } = push

@@ -1,5 +1,5 @@
 /**
- * Returns the SHA-256 of a text's UTF-8 bytes in hex (FIPS 180-4). Web Crypto is not used, because React Native lacks
+ * Returns the SHA-256 of a text's UTF-8 bytes in hex (FIPS 180-4). Does not use Web Crypto, because React Native lacks
  * it, and browsers lack it over plain HTTP.
  */
 export function sha256(text: string): string {
@@ -26,7 +26,7 @@ function fractionBits(value: number): number {
   return ((value % 1) * 2 ** 32) >>> 0
 }
 
-/** Appends the bit 1, zeros and the text's length in bits, so that the result has whole blocks of 64 bytes. */
+/** Appends the bit 1, zeros and the text's length in bits. The result is a multiple of 64 bytes long. */
 function padded(bytes: Uint8Array): DataView {
   const view = new DataView(new ArrayBuffer(Math.ceil((bytes.length + 9) / 64) * 64))
   bytes.forEach((byte, i) => {

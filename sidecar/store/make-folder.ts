@@ -1,13 +1,14 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-// Other users of the machine must not read these files: they could send notifications to phones.
+// Other users of the machine must not read the store's files: with the keys in them, they could send notifications to
+// phones.
 const OWNER_ONLY = 0o700
 
 /**
- * Creates a folder and its missing parents, accessible only to this user. Existing folders stay as they are. Does not
- * use Node.js's option `recursive`, which hangs where folders cannot be created, as in `/proc`. Rejects with the error
- * of the file system.
+ * Creates a folder and its missing parents, accessible only to this user. Existing folders stay as they are. Rejects
+ * with the error of the file system. Does not use the option `recursive` of Node.js, which hangs where folders cannot
+ * be created, such as in `/proc`.
  */
 export async function makeFolder(folder: string): Promise<void> {
   const make = () =>

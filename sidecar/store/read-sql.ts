@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 
-/** Values for the named literals of a SQL file, by name. */
+/** The values of a SQL file's named literals, by name. A named literal is followed by its name in a comment. */
 export type SqlLiterals = Readonly<Record<string, number | string>>
 
-/** A number or a string, followed by its name in a comment: `6000 /* LEASE_MS *\/`. */
+/** A named literal: a number or a string, followed by its name in a comment, such as `6000 /* LEASE_MS *\/`. */
 const NAMED_LITERAL = /(?:\b\d{1,16}|'[^']{0,80}') \/\* (?<name>[A-Z_]+) \*\//g
 
 const HEAD_COMMENT = /^(?:--[^\n]*\n)+/
 
 /**
  * Reads a `.sql` file without the comment at its head, and replaces its named literals by the values in `literals`. The
- * file itself contains values too, so that `psql -f` can run it.
+ * file itself contains values too, so that `psql -f` can run it as it is.
  *
- * @throws Error if the file has a name that `literals` lacks
+ * @throws Error if the file has a name that is missing in `literals`
  */
 export function readSql(file: URL, literals: SqlLiterals = {}): string {
   const text = readFileSync(file, 'utf8').replace(HEAD_COMMENT, '')

@@ -12,18 +12,18 @@ export interface StationClaim {
   readonly auth: number
 }
 
-/** The members of a request that identify one of the station's phones. */
+/** The members of a request that identify one phone of a station. */
 export interface DeviceClaim extends StationClaim {
   /**
-   * 1 to 64 visible ASCII characters without spaces. The app creates it once, at random, and reveals it only to the
-   * sidecar. Absent or null means the station's one device without an id.
+   * The secret id of the phone: 1 to 64 visible ASCII characters without spaces. The app creates it once, at random,
+   * and sends it only to the sidecar. If absent or null, the request is from the station's one device without an id.
    */
   readonly deviceId?: string | null
 }
 
 /** Body of `/v1/unregister`. */
 export interface UnregisterBody extends DeviceClaim {
-  /** The push token that was registered last. Required without `deviceId`, ignored with it. */
+  /** The push token that the phone registered last. Required without `deviceId`, ignored with it. */
   readonly pushToken?: string | null
 }
 
@@ -38,7 +38,7 @@ export interface RegisterBody extends DeviceClaim {
   readonly ackMessages: boolean
   readonly wantHistory?: boolean | null
   /**
-   * Senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any
+   * The senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any
    * ending.
    */
   readonly blocked?: readonly string[] | null
@@ -46,19 +46,22 @@ export interface RegisterBody extends DeviceClaim {
   readonly anySsid?: boolean | null
   /** Whether answers to this phone include the acks and rejections that the station received. */
   readonly wantAcks?: boolean | null
-  /** Cursor of the device, as server time in milliseconds; with `wantHistory`, the answer has newer messages. */
+  /**
+   * The device's cursor, as server time in milliseconds. With `wantHistory`, the answer contains the messages that are
+   * newer.
+   */
   readonly since?: number | null
   readonly avatarHash?: string | null
   readonly avatarIcon?: string | null
   /** Base64 of a 64x64 PNG. */
   readonly avatarImage?: string | null
-  /** Whether this request has the whole avatar. If so, it replaces the stored avatar. */
+  /** Whether this request contains the whole avatar, which then replaces the stored one. */
   readonly avatarUpdate?: boolean | null
 }
 
 /** Body of `/v1/sync`. */
 export interface SyncBody extends DeviceClaim {
-  /** Cursor of the device, as server time in milliseconds; the answer has newer messages. */
+  /** The device's cursor, as server time in milliseconds. The answer contains the messages that are newer. */
   readonly since: number
 }
 
@@ -72,12 +75,12 @@ export interface AvatarsBody extends StationClaim {
 export interface MessageRecord {
   readonly from: string
   readonly to: string
-  /** The text after the last `{` of the message; empty if there is none. */
+  /** The message number, which follows the last `{` of the message; empty if it has none. */
   readonly seqId: string
   readonly text: string
   /** Server time at which the message was stored, in milliseconds. It is unique. */
   readonly time: number
-  /** The bytes of the text in base64; absent if they are UTF-8. */
+  /** The bytes of the text in base64; absent if the text is valid UTF-8. */
   readonly textBytes?: string
 }
 
@@ -85,10 +88,10 @@ export interface MessageRecord {
 export interface AckRecord {
   /** The station that sent the ack or the rejection. */
   readonly from: string
-  /** The sequence id of the acknowledged message, as received. */
+  /** The message number of the acknowledged message, as received. */
   readonly seqId: string
   readonly kind: 'ack' | 'rej'
-  /** Server time at which it was stored, in milliseconds. It is unique among messages and acks. */
+  /** Server time at which the ack was stored, in milliseconds. It is unique among messages and acks. */
   readonly time: number
 }
 
@@ -101,7 +104,7 @@ export interface AvatarRecord {
   readonly hash: string
 }
 
-/** The member that every answer has: server time in milliseconds. */
+/** The member that every answer has: the server time, in milliseconds. */
 export interface Stamped {
   readonly serverTime: number
 }
@@ -113,12 +116,11 @@ export interface RegisterAnswer extends Stamped {
   readonly avatars: Readonly<Record<string, string>>
   /** Messages newer than `since`, oldest first; present with `wantHistory`. */
   readonly messages?: readonly MessageRecord[]
-  /**
-   * Acks and rejections newer than `since`, oldest first; present if the phone registers with `wantAcks` and
-   * `wantHistory`.
-   */
+  /** Acks and rejections newer than `since`, oldest first; present if the request has `wantHistory` and `wantAcks`. */
   readonly acks?: readonly AckRecord[]
-  /** Present if messages newer than `since` are missing, because newer ones replaced them in the station's ring. */
+  /**
+   * Present if messages newer than `since` are missing, because the server keeps only the station's newest messages.
+   */
   readonly truncated?: true
 }
 
@@ -129,18 +131,20 @@ export interface SyncAnswer extends Stamped {
   readonly avatars: Readonly<Record<string, string>>
   /** Acks and rejections newer than `since`, oldest first; present if the phone registered with `wantAcks`. */
   readonly acks?: readonly AckRecord[]
-  /** Present if messages newer than `since` are missing, because newer ones replaced them in the station's ring. */
+  /**
+   * Present if messages newer than `since` are missing, because the server keeps only the station's newest messages.
+   */
   readonly truncated?: true
 }
 
-/** Answer of `/v1/avatars`: the avatars of the requested stations, without stations that have none. */
+/** Answer of `/v1/avatars`: the avatars of the requested stations. A station that has no avatar is absent. */
 export interface AvatarsAnswer extends Stamped {
   readonly avatars: Readonly<Record<string, AvatarRecord>>
 }
 
 /** Answer of `GET /v1/webpush`. */
 export interface WebPushAnswer {
-  /** The key that apps use to subscribe, in base64url (RFC 8292). */
+  /** The public key that apps need to subscribe, in base64url (RFC 8292). */
   readonly publicKey: string
 }
 

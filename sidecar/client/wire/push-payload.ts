@@ -1,6 +1,6 @@
 /**
- * The data of a notification. With FCM it is `data`; on iOS its members stand beside `aps`; with Web Push they stand
- * beside `title` and `body`. All values are strings, also numbers. Source: Push data payload.
+ * The data that a notification carries. FCM has it in `data`, iOS beside `aps`, and Web Push beside `title` and `body`.
+ * All values are strings, even numbers. Source: Push data payload.
  */
 export interface PushPayload {
   /** Sender of the newest message. It is not called `from`, because FCM reserves that key. */

@@ -4,11 +4,11 @@ import { createAckThrottle } from '../../../messages/acks/ack-throttle.ts'
 import { wantsAcks } from '../../../messages/station.ts'
 import type { ReceivedMessage, Stations } from '../../../messages/store.ts'
 
-/** Decides which messages are acknowledged. */
+/** Decides which messages the sidecar acknowledges. */
 export interface AckClaims {
-  /** Whether the message is acknowledged once it is durable. If it returns true, it has recorded the ack as sent. */
+  /** Returns whether to acknowledge the message once it is durable. If so, the ack is recorded as sent. */
   claim(message: ReceivedMessage): boolean
-  /** Undoes {@link claim}, because the message could not be stored. Its next copy gets an ack. */
+  /** Undoes {@link claim}, because the message could not be stored. Then its next copy is acknowledged. */
   withdraw(message: ReceivedMessage): void
 }
 
@@ -19,8 +19,8 @@ interface AckClaimsParts {
 }
 
 /**
- * Creates the decision. It records acks in memory, because one process sends all of them. After a restart, it may
- * repeat a recent ack, which the network drops.
+ * Creates the decision. It records sent acks in memory, because one process sends all of them. After a restart, it may
+ * repeat a recent ack. The network drops the repeated one.
  */
 export function claimAcks({ stations, settings, clock }: AckClaimsParts): AckClaims {
   const throttle = createAckThrottle(settings)

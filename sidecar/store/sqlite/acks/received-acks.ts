@@ -31,11 +31,11 @@ const TRIM = `
       FROM ack WHERE station IN (SELECT value FROM json_each(?)))
     WHERE place > ${MAX_RECEIVED_ACKS})`
 
-/** Received acks as the rest of the store uses them. */
+/** Received acks as other modules of the store use them. */
 export interface AckTable extends ReceivedAcks {
-  /** Stamp of the newest ack to the station, including the transaction in progress; 0 if there is none. */
+  /** Returns the stamp of the newest ack to the station; 0 if there is none. Includes the transaction in progress. */
   newest(station: StationKey): number
-  /** Reads the acks to the station that are newer than `since`, oldest first. Call it in a read of the database. */
+  /** Reads the acks to the station that are newer than `since`, oldest first. Call it inside a `Database.read`. */
   newer(queries: Queries, station: StationKey, since: number): Promise<readonly StoredAck[]>
 }
 
@@ -58,8 +58,8 @@ export async function openReceivedAcks(queries: Queries, parts: AckTableParts): 
 }
 
 /**
- * Received acks in the file, with the stamp of each station's newest one in memory. Like the ring index, memory
- * includes the acks of the transaction in progress, and is restored if that is rolled back.
+ * Received acks in the file, with the stamp of each station's newest one in memory. Like the ring index, the stamps in
+ * memory include the transaction in progress. A rollback restores them.
  *
  * Public methods are arrow functions, because callers pass them on without this object.
  */
@@ -88,8 +88,8 @@ class SqliteReceivedAcks implements AckTable {
       const fresh = await this.#freshOf(tx, inputs, receivedAt)
       const acks = fresh.flat()
       if (acks.length > 0) {
-        // Do not `await` between these two statements. Otherwise a reader could get a cursor newer than an ack that it
-        // missed.
+        // Do not `await` between taking the stamps and setting the newest ones. Otherwise a reader could get a cursor
+        // newer than an ack that it has not received.
         const first = stamps.take(tx, acks.length)
         for (const [index, { to }] of acks.entries()) this.#setNewest(tx, to, first + index)
         await stamps.cover(tx)
@@ -101,14 +101,15 @@ class SqliteReceivedAcks implements AckTable {
     },
   }
 
-  /** Returns the acks of each input that are wanted and repeat no recent one. */
+  /** Returns the acks of each input that a device wants and that do not repeat a recent one. */
   async #freshOf(
     tx: Transaction,
     inputs: readonly (readonly ReceivedAck[])[],
     now: number,
   ): Promise<readonly (readonly ReceivedAck[])[]> {
     const stored = await tx.look<ReceivedAck & { readonly receivedAt: number }>(OF_STATIONS, stationsOf(inputs.flat()))
-    // The difference may have either sign, so that a clock that was wrong for a while has no lasting effect.
+    // Compares absolute differences. Otherwise, after a clock was wrong for a while, acks with a time in the future
+    // would stay recent.
     const recent = stored.filter(({ receivedAt }) => Math.abs(now - receivedAt) < this.#horizonMs)
     const identities = new Set(recent.map(ackIdentity))
     const isFresh = (ack: ReceivedAck) => {

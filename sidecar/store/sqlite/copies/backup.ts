@@ -6,13 +6,13 @@ import type { Database } from '../database/database.ts'
 import { freeBytes } from '../database/database-file.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 
-// A request waits for at most one slice. A slice of 100 pages took 1 to 3 ms with a file of 20 MB. VACUUM INTO would
-// block all requests until the whole file is written: 90 ms, or longer on a slow disk.
+// A request waits for at most one slice. Copying 100 pages took 1 to 3 ms with a file of 20 MB. VACUUM INTO would block
+// all requests until the whole file is written: 90 ms, or longer on a slow disk.
 const SLICE_PAGES = 100
-// Number of slices between two syncs to disk. These syncs do not block the queue, and leave little to sync for the last
-// slice, which does.
+// Number of slices between two syncs to disk. Only the last slice blocks the queue while it syncs. Syncing earlier
+// leaves little for it.
 const SLICES_PER_SYNC = 20
-// Free space that a backup must leave for messages.
+// Free space in bytes that a backup must leave for messages.
 const LEAVE_FREE_BYTES = 16_000_000
 
 const OWNER_ONLY = 0o600
@@ -21,9 +21,9 @@ const OWNER_ONLY = 0o600
 export const PARTIAL = '.part'
 
 /**
- * Copies the database into the new file `path` while it is in use. The file has another name until it is complete and
- * durable. Resolves with its size in bytes. If it fails, or `signal` is aborted, it rejects with a {@link StoreError}
- * and leaves nothing behind.
+ * Copies the open database into the new file `path`. The copy has another name until it is complete and durable.
+ * Resolves with its size in bytes. On failure, or if `signal` is aborted, rejects with a {@link StoreError} and leaves
+ * no file behind.
  */
 export async function backUp(
   database: Database,
@@ -66,8 +66,8 @@ async function assertRoom(database: Database, path: string): Promise<void> {
 }
 
 /**
- * Copies slice by slice. Each slice is an entry of the database's queue, so messages and requests are served in
- * between.
+ * Copies the database slice by slice. Each slice is an entry of the database's queue, so messages and requests are
+ * served between slices.
  */
 async function copyPages(
   database: Database,
@@ -89,7 +89,7 @@ async function copyPages(
   }
 }
 
-/** Makes a rename durable. */
+/** Syncs a folder, which makes a rename in it durable. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {

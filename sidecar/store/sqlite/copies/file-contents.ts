@@ -24,7 +24,7 @@ const STATE = 'SELECT reserved_time AS lastStamp, per_station AS perStation FROM
 
 const KEYS = 'SELECT key FROM station'
 
-// Rows without a station, which only manual edits leave, are not copied.
+// Rows whose station does not exist are not copied. Only manual edits leave such rows.
 const OWNED = `
   SELECT (SELECT count(*) FROM device WHERE station IN (SELECT key FROM station)) AS devices,
     (SELECT count(*) FROM avatar WHERE station IN (SELECT key FROM station)) AS avatars`
@@ -69,7 +69,7 @@ interface DeviceRow
   readonly station: StationKey
 }
 
-/** The error for a file with an older schema. `remedy` says what the operator should do. */
+/** The error for a file with an older schema. `remedy` tells the operator what to do. */
 export class OutdatedFileError extends Error {
   override readonly name = 'OutdatedFileError'
   readonly remedy = 'Start this version of the sidecar on it once, which brings it up to date, stop it, and try again.'
@@ -79,17 +79,18 @@ export class OutdatedFileError extends Error {
   }
 }
 
-/** The content of a file, and the lock on it. */
+/** The contents of a file, which stays locked until {@link FileContents.close}. */
 export interface FileContents extends Contents {
   /** Releases the file. Never rejects. */
   close(): Promise<void>
 }
 
 /**
- * Opens the existing SQLite file `path` for reading. No sidecar can open it until it is closed. Changes nothing, except
- * that SQLite checkpoints a log that a crash left, as at every open. Rejects with an {@link OutdatedFileError}, or a
- * {@link StoreError}: `database_locked` while a sidecar has it open, `database_foreign`, `database_outdated`,
- * `database_newer` or `database_corrupt`.
+ * Opens the existing SQLite file `path` for reading, and locks it until it is closed. The file does not change, except
+ * that SQLite checkpoints a log left by a crash.
+ *
+ * Rejects with an {@link OutdatedFileError}, or with a {@link StoreError}: `database_locked` while a sidecar has the
+ * file open, `database_foreign`, `database_outdated`, `database_newer` or `database_corrupt`.
  */
 export async function openFileContents(path: string, newest = NEWEST): Promise<FileContents> {
   const connection = await connect(path, 0).catch((error: unknown) => {
@@ -106,7 +107,7 @@ export async function openFileContents(path: string, newest = NEWEST): Promise<F
     const [state] = await all<{ lastStamp: number; perStation: number }>(STATE)
     if (!state) throw new StoreError('database_corrupt')
     const { lastStamp, perStation } = state
-    // Uses the ring size stored in the file, so that no ring is trimmed.
+    // Use the ring size stored in the file, so that no ring is trimmed.
     const { rings } = await openRingIndex(connection, {
       perStation,
       duplicateMinutes: 0,
@@ -134,8 +135,8 @@ export async function openFileContents(path: string, newest = NEWEST): Promise<F
 }
 
 /**
- * Runs a statement and translates errors of SQLite. Otherwise the caller would attribute them to the database to which
- * it writes.
+ * Runs a statement and translates errors of SQLite. Otherwise the caller, which writes to another database, would
+ * attribute them to that database.
  */
 async function reading<Row>(
   connection: Pick<Connection, 'all'>,

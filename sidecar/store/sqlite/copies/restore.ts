@@ -7,19 +7,19 @@ import { demandVersion, fileVersion } from '../database/migrations.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 import { syncFolder } from './backup.ts'
 
-/** The result of a restore: numbers of restored stations and messages, and the path of the former database. */
+/** The result of a restore: the numbers of restored stations and messages, and the path of the former database. */
 export interface Restored {
   readonly stations: number
   readonly messages: number
-  /** The path at which the former database is kept; undefined if there was none. */
+  /** The path of the former database's file, which is kept; undefined if there was no database. */
   readonly keptPath: string | undefined
 }
 
-/** An error of a restore that changed nothing. `remedy` says what the operator should do. */
+/** The error of a restore that failed before it changed anything. `remedy` tells the operator what to do. */
 export class RestoreError extends Error {
   override readonly name = 'RestoreError'
   readonly remedy: string
-  /** The code of the {@link StoreError} that caused it, if there is one. */
+  /** The code of the {@link StoreError} that caused this error; undefined if another error did. */
   readonly code: StoreErrorCode | undefined
 
   constructor(message: string, remedy: string, options: ErrorOptions & { readonly code?: StoreErrorCode } = {}) {
@@ -29,7 +29,10 @@ export class RestoreError extends Error {
   }
 }
 
-/** Descriptions of faults in a backup file. The same codes have other descriptions if the fault is in the database. */
+/**
+ * Messages for faults in a backup file, by error code. For faults in the database itself, the same codes have other
+ * messages.
+ */
 const BACKUP_FAULTS: Readonly<Partial<Record<StoreErrorCode, readonly [fault: string, remedy: string]>>> = {
   database_corrupt: ['is damaged, or is not a database', 'Name another backup.'],
   database_foreign: ['was not written by the sidecar', 'Name a file that the sidecar wrote to backup.folder.'],
@@ -40,21 +43,21 @@ const BACKUP_FAULTS: Readonly<Partial<Record<StoreErrorCode, readonly [fault: st
   ],
 }
 
-// Suffixes of the files that SQLite keeps beside a database. If one is left beside a new file of that name, SQLite
-// applies it to the new file.
+// Suffixes of the files that SQLite keeps beside a database. If such a file remains after the database is replaced,
+// SQLite applies it to the new database.
 const COMPANIONS = ['-wal', '-journal', '-shm'] as const
 
 const FOLDER_OWNER_ONLY = 0o700
 
 /**
- * Limit for how far stamps are ahead of the clock, in milliseconds. They are ahead by up to half a minute, and more in
- * a burst. With it, new stamps are above all former ones even if the former database cannot be read.
+ * Limit for how far stamps may be ahead of the clock, in milliseconds. Usually they are ahead by up to half a minute.
+ * If the former database cannot be read, this margin keeps new stamps above all former ones.
  */
 const STAMPS_AHEAD_MS = 60_000
 
 /**
  * Replaces the file `database` by the backup `source`, and keeps the former file beside it. Does not change the backup.
- * New stamps will be above every stamp issued before, so that no phone's cursor is ahead of them.
+ * Each new stamp will be above all stamps issued before, so that no phone's cursor is ahead of the new stamps.
  *
  * Rejects with a {@link RestoreError} if the backup is not a sound file of the sidecar. Rejects with a {@link
  * StoreError} if the database cannot be replaced: `database_locked` while a sidecar has it open, `database_foreign` if
@@ -62,7 +65,7 @@ const STAMPS_AHEAD_MS = 60_000
  */
 export async function restoreDatabase(source: string, database: string, now: number): Promise<Restored> {
   if (database === IN_MEMORY) throw new RestoreError('"database" is in memory.', 'Name a file in "database".')
-  // If `database` is a symbolic link, replaces its target, not the link.
+  // If `database` is a symbolic link, the restore replaces the target of the link, not the link.
   const path = await realpath(database).catch(() => database)
   await assertIsFile(source, path)
   const draft = `${path}.restoring`
@@ -81,7 +84,7 @@ export async function restoreDatabase(source: string, database: string, now: num
     await giveTo(former.exists ? path : dirname(path), draft)
     isKeeping = true
     if (former.exists) await keep(path, keptPath)
-    // If the database file was lost, its log may still be there. SQLite would apply that log to the backup.
+    // If the database file was lost, its log may still exist. SQLite would apply that log to the backup.
     for (const suffix of COMPANIONS) await rm(path + suffix, { force: true })
     await rename(draft, path)
     await syncFolder(dirname(path))
@@ -111,22 +114,22 @@ const HELD = `
 
 interface Former {
   readonly exists: boolean
-  /** Upper bound of the stamps that the former database issued. */
+  /** An upper limit of the stamps that the former database issued. */
   readonly reserved: number
-  /** Releases its lock. Never rejects. */
+  /** Releases the lock on the former database. Never rejects. */
   release(): Promise<void>
 }
 
 /**
- * Locks the former database until it is replaced, and checkpoints its log. If the database is unreadable or missing,
+ * Locks the former database until it is replaced, and checkpoints its log. If the database is missing or unreadable,
  * keeps a copy of its log beside `keptPath` instead.
  */
 async function claimFormer(path: string, keptPath: string): Promise<Former> {
   const file = await stat(path).catch(() => undefined)
   if (file && !file.isFile())
     throw new RestoreError(`"database" names ${path}, which is not a file.`, 'Correct "database".')
-  // The log may have messages that the file lacks. They are copied first, because SQLite deletes a log that does not
-  // fit a damaged file. A missing file may be found again, and then needs its log.
+  // The log may contain messages that the file lacks. It is copied first, because SQLite deletes a log that does not
+  // match a damaged file. If the file is missing, the operator may find it later, and then needs the log.
   for (const suffix of COMPANIONS) await copyFile(path + suffix, keptPath + suffix).catch(() => undefined)
   if (!file) return { exists: false, reserved: 0, release: async () => {} }
   let connection: Connection | undefined
@@ -147,15 +150,15 @@ async function claimFormer(path: string, keptPath: string): Promise<Former> {
       await discard(keptPath)
       throw fault
     }
-    // A damaged database may be the reason for the restore. No process has it open, or it would be locked. Its last
-    // stamp is near the modification time of the file.
+    // A damaged database may be the reason for the restore. No process has it open, because it is not locked. Its last
+    // stamp is close to the file's modification time.
     return { exists: true, reserved: Math.floor(file.mtimeMs) + STAMPS_AHEAD_MS, release: async () => {} }
   }
 }
 
 /**
- * Creates a missing folder, as on a new machine, with the owner of its parent folder. Adds the folders that it creates
- * to `created`.
+ * Creates a missing folder with the owner of its parent folder, for example on a new machine. Adds each folder that it
+ * creates to `created`.
  */
 async function makeFolder(folder: string, created: string[]): Promise<void> {
   const existing = await stat(folder).catch(() => undefined)
@@ -204,15 +207,19 @@ async function assertWhole(connection: Connection): Promise<void> {
   if (verdict !== 'ok') throw new StoreError('database_corrupt', { cause: new Error(verdict) })
 }
 
-/** Gives `draft` the owner and group of `example`, so that the sidecar can open it even if root restored it. */
+/**
+ * Gives `draft` the owner and group of `example`. Otherwise the sidecar could not open a database that root restored.
+ */
 async function giveTo(example: string, draft: string): Promise<void> {
   const [{ uid, gid }, owner] = await Promise.all([stat(example), stat(draft)])
   if (uid !== owner.uid || gid !== owner.gid) await chown(draft, uid, gid)
 }
 
-/** Makes the file available at `keptPath` too. It stays at `path`, so that a start always finds a database there. */
+/**
+ * Makes the file available at `keptPath` too. It also stays at `path`, so that a start always finds a database there.
+ */
 async function keep(path: string, keptPath: string): Promise<void> {
-  // File systems without hard links get a copy.
+  // On file systems without hard links, copies the file instead.
   await link(path, keptPath).catch(() => copyFile(path, keptPath, constants.COPYFILE_EXCL))
 }
 

@@ -3,7 +3,7 @@ import { StoreError } from '../../../errors.ts'
 
 declare module 'sqlite3' {
   interface Database {
-    // Missing from the library's types:
+    // The library's types lack this method:
     // https://github.com/TryGhost/node-sqlite3/wiki/API#databasebackupfilename-callback
     backup(path: string, done: (error: Error | null) => void): OnlineBackup
   }
@@ -16,26 +16,26 @@ interface OnlineBackup {
 
 export type SqlValue = string | number | Buffer | null
 
-/** Runs SQL. Each statement is prepared once and kept forever, so `sql` must be a constant. */
+/** Runs SQL. Each statement is prepared once and cached until the connection closes, so `sql` must be a constant. */
 export interface Queries {
   all<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]>
 }
 
 /**
- * One SQLite connection with promises. Its statements run in the thread pool of libuv. Rejects with errors of SQLite.
+ * One SQLite connection with promises. Its statements run in the thread pool of libuv. Methods reject with SQLite's
+ * errors.
  */
 export interface Connection extends Queries {
-  /** Runs several statements without values. */
+  /** Runs several statements that have no parameters. */
   exec(sql: string): Promise<void>
-  /** Begins to copy the whole database into the file `path`, which must be empty. Finish it before {@link close}. */
+  /**
+   * Begins to copy the whole database into the file `path`, which must be empty. Call `finish` before {@link close}.
+   */
   copyTo(path: string): Promise<DatabaseCopy>
   close(): Promise<void>
 }
 
-/**
- * A copy in progress (https://sqlite.org/backup.html). It includes the writes of this connection while it is in
- * progress.
- */
+/** A copy in progress (https://sqlite.org/backup.html). The copy includes what this connection writes meanwhile. */
 export interface DatabaseCopy {
   /** Copies up to `pages` more pages. Resolves with true once the copy is complete and durable. */
   step(pages: number): Promise<boolean>
@@ -104,7 +104,10 @@ export async function connect(path: string, busyMs: number): Promise<Connection>
   }
 }
 
-/** Imports `sqlite3` on demand. If it is missing, the operator gets an error with a remedy instead of Node.js's own. */
+/**
+ * Imports `sqlite3` on demand. If the package is missing, the operator gets an error with a remedy instead of Node.js's
+ * own.
+ */
 async function loadSqlite(): Promise<typeof sqlite3> {
   try {
     return (await import('sqlite3')).default

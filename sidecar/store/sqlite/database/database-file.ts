@@ -2,7 +2,7 @@ import { access, chmod, constants, open, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makeFolder } from '../../make-folder.ts'
 
-/** The path of a database in memory, which is lost when it is closed. */
+/** The path that stands for a database in memory. Its data is lost when it is closed. */
 export const IN_MEMORY = ':memory:'
 
 // Other users of the machine must not read the file: with its push tokens and the app's keys, they could send
@@ -11,7 +11,7 @@ const OWNER_ONLY = 0o600
 
 /**
  * Creates a missing file and its folder, and checks that the file can be written. Rejects with the error of the file
- * system. SQLite would report it late: it opens an unwritable file for reading, and only the first write fails.
+ * system. Without this check, SQLite would open an unwritable file for reading, and fail only at the first write.
  */
 export async function prepareFile(path: string): Promise<void> {
   if (path === IN_MEMORY) return
@@ -21,7 +21,8 @@ export async function prepareFile(path: string): Promise<void> {
     await created.close()
   } catch (error) {
     if (!isCode(error, 'EEXIST')) throw error
-    // Must not open the file: in POSIX, a process loses its locks on a file when it closes any handle of it.
+    // Checks the file without opening it. In POSIX, a process that closes any handle of a file loses all its locks on
+    // the file.
     await access(path, constants.R_OK | constants.W_OK)
   }
 }

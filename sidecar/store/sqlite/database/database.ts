@@ -2,26 +2,27 @@ import type { StoreErrorCode } from '../../../errors.ts'
 import type { Queries, SqlValue } from './connection.ts'
 
 /**
- * A transaction in progress. It begins with its first write. Changes in memory are applied at its commit or undone at
- * its rollback, so memory is never ahead of the disk.
+ * A transaction in progress. It begins with its first write. A commit applies its changes in memory, and a rollback
+ * undoes them, so memory is never ahead of the disk.
  */
 export interface Transaction extends Queries {
-  /** Runs a query that changes nothing, without beginning the transaction. */
+  /** Runs a query that changes nothing. Does not begin the transaction. */
   look<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]>
   /**
-   * Runs the last statement of a {@link Write.run}. If it is the only statement, it needs no BEGIN and COMMIT, which
-   * saves two round trips to a thread.
+   * Runs the last statement of a {@link Write.run}. If it is also the only statement, it runs without BEGIN and COMMIT,
+   * which saves two round trips to a thread.
    */
   last<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]>
   onCommit(effect: () => void): void
-  /** Registers a function that undoes a change in memory. A rollback calls these in reverse order. */
+  /** Registers a function that undoes a change in memory. A rollback calls these functions in reverse order. */
   onRollback(effect: () => void): void
 }
 
-/** One kind of write. It may run again after a rollback. */
+/** A kind of write, with the code that performs it. After a rollback, `run` may be called again. */
 export interface Write<In, Out> {
   /**
-   * Handles `inputs`, which are consecutive in the queue, in order. Returns one result per input, in the same order.
+   * Performs the writes of `inputs` in order. They are neighbours in the queue. Returns one result per input, in the
+   * same order.
    */
   run(tx: Transaction, inputs: readonly In[]): Promise<readonly Out[]>
   /** Returns the number of rows that an input writes; 1 by default. */
@@ -29,11 +30,11 @@ export interface Write<In, Out> {
 }
 
 /**
- * The only access to the connection. One transaction runs at a time and includes all writes that wait when it starts
- * (group commit). While the database is idle, a lone write starts at once. While a transaction is synced to disk, the
+ * The only access to the connection. One transaction runs at a time. It includes all writes that wait when it starts
+ * (group commit). While the database is idle, a single write starts at once. While a transaction is synced to disk, the
  * next writes gather. So under load, more writes share the cost of a sync.
  *
- * Waiting reads run between two transactions, so they see only committed data. Stamps issued in such a read are older
+ * Waiting reads run between two transactions, so they see only committed data. A stamp issued in such a read is older
  * than the stamps of later transactions.
  */
 export interface Database {
@@ -44,20 +45,20 @@ export interface Database {
   write<In, Out>(kind: Write<In, Out>, input: In): Promise<Out>
   read<T>(query: (queries: Queries) => Promise<T>): Promise<T>
   /**
-   * Like {@link read}, for bulky reads that may wait. At most one runs per round of the queue, so writes and other
-   * reads wait for at most one. Split a bulky read into queries of about a millisecond.
+   * Like {@link read}, for large reads that can wait. At most one runs per round of the queue, so writes and other
+   * reads wait for at most one. Split a large read into queries of about a millisecond.
    */
   readBehind<T>(query: (queries: Queries) => Promise<T>): Promise<T>
   /**
    * Returns why the last transaction failed; undefined if it was committed. After a failure, a minimal transaction is
-   * tried regularly.
+   * tried every few seconds.
    */
   fault(): StoreErrorCode | undefined
   /** Tries a minimal write and updates {@link fault}. Never rejects. */
   probe(): Promise<void>
   /** Throws `store_closed` after {@link close} was called. */
   assertOpen(): void
-  /** Rejects new calls, finishes waiting ones within 3 s and rejects the rest, runs `last`, and closes the file. */
+  /** Rejects new calls, finishes waiting calls within 3 s and rejects the rest, runs `last`, and closes the file. */
   close(last: (tx: Transaction) => Promise<void>): Promise<void>
 }
 

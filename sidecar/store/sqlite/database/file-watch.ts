@@ -4,24 +4,26 @@ import { isPostgresAddress } from '../../../config/postgres-address.ts'
 import type { Log } from '../../../log.ts'
 import { IN_MEMORY } from './database-file.ts'
 
-/** Checks whether a restart would still find the open database. */
+/** Detects when a restart would no longer find the open database. */
 export interface FileWatch {
-  /** Returns false if the last check found that stored messages will be lost. Then no message may be acknowledged. */
+  /** Returns false if the last check found that the database file is lost. Then no message may be acknowledged. */
   kept(): boolean
   problems(): readonly 'database_replaced'[]
   close(): Promise<void>
 }
 
-/** Interval of the checks. A loss must be noticed within three times this interval. A check costs two system calls. */
+/** Interval of the checks. A loss must be noticed within three intervals. A check costs two system calls. */
 const CHECK_EVERY_MS = 3000
 
 const REMEDY =
   'Save the data of the process with POST /backup on the operator port. Then stop it, restore that backup and start it again. Or move the same file back.'
 
 /**
- * Watches the files of the database that is open at `path`. SQLite does not notice if its open file is deleted or
- * replaced: it continues, and the data is lost when the process ends. If the file is moved back before, nothing is
- * lost. A database that is not a file is not watched. Writes by other programs that ignore SQLite's lock go unnoticed.
+ * Watches the files of the open database at `path`. If its file is deleted or replaced, SQLite does not notice: it
+ * continues, and the data is lost when the process ends. If the file is moved back before the process ends, nothing is
+ * lost.
+ *
+ * Databases in memory and PostgreSQL are not watched. Writes by programs that ignore SQLite's lock are not detected.
  */
 export async function watchDatabaseFile(path: string, clock: Clock, log: Log): Promise<FileWatch> {
   const opened = path === IN_MEMORY || isPostgresAddress(path) ? [] : await filesOf(path)
@@ -33,7 +35,7 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
     const identities = await Promise.all(opened.map(({ file }) => identityOf(file)))
     if (isClosed) return
     plan()
-    // A system error does not show that a file is lost.
+    // If a file's identity cannot be read, the file is not necessarily lost.
     if (identities.includes('unknown')) return
     const index = opened.findIndex(({ identity }, place) => identities[place] !== identity)
     const lost = opened[index]
@@ -70,7 +72,8 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
 }
 
 /**
- * Device and inode of a file. They identify it while it is open. `none`: there is no file; `unknown`: a system error.
+ * The device and inode of a file, which identify it while it is open. `none`: there is no file. `unknown`: a system
+ * error.
  */
 export type Identity = `${bigint}:${bigint}` | 'none' | 'unknown'
 
@@ -79,7 +82,7 @@ interface OpenFile {
   readonly identity: Identity
 }
 
-/** Returns the database and its log. While the database is open, the log remains the same file. */
+/** Returns the database file and its log. While the database is open, SQLite does not replace the log. */
 async function filesOf(path: string): Promise<readonly OpenFile[]> {
   const files = [path, `${path}-wal`]
   const identified = await Promise.all(files.map(async (file) => ({ file, identity: await identityOf(file) })))

@@ -7,11 +7,11 @@ import { toStoreError } from './sqlite-error.ts'
 import { TransactionRunner, type WaitingWrite } from './transaction-runner.ts'
 import { WriteHealth } from './write-health.ts'
 
-// Limit of rows in a transaction. Larger transactions need fewer syncs, but delay reads: 1000 rows take 15 to 50 ms.
+// Limit of rows per transaction. Larger transactions need fewer syncs, but delay reads: 1000 rows take 15 to 50 ms.
 const TRANSACTION_ROWS = 1000
 const READS_IN_A_ROW = 100
-// Limit of waiting rows: several seconds of a flood. Above it, callers must slow down, because otherwise memory would
-// fill up.
+// Limit of waiting rows: several seconds of a flood of messages. Beyond it, calls reject, because otherwise memory
+// would fill up.
 const WAITING_ROWS = 50_000
 const WAITING_READS = 10_000
 const CLOSE_LIMIT_MS = 3000
@@ -36,14 +36,15 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
 /**
  * The queue in front of the connection.
  *
- * While anything waits, it works in rounds. A round has three parts: one transaction with waiting writes, waiting
- * reads, and one bulky read. The first two have a limit. While it is idle, the next call starts a round. Writes are
- * performed in the order of the calls. Calls above the limits of the queue reject with `store_overloaded`.
+ * While any call waits, the queue works in rounds. A round has three parts: one transaction of waiting writes, then
+ * waiting reads, then one bulky read. The first two parts are limited in size. While the queue is idle, the next call
+ * starts a round. Writes are performed in the order of the calls. Calls above the limits of the queue reject with
+ * `store_overloaded`.
  *
- * After `close`, new calls reject. Waiting calls are finished; then the last transaction runs and the connection
- * closes. After 3 s, all calls that still wait reject.
+ * After `close`, new calls reject. Waiting calls are finished, the last transaction runs, and the connection closes.
+ * After 3 s, all calls that still wait reject.
  *
- * {@link TransactionRunner} runs the transactions; {@link WriteHealth} tracks whether they succeed.
+ * {@link TransactionRunner} runs the transactions. {@link WriteHealth} tracks whether they succeed.
  *
  * Public methods are arrow functions, because callers pass them on without this object.
  */
@@ -126,13 +127,13 @@ class GroupCommits implements Database {
   }
 
   async #work(): Promise<void> {
-    await Promise.resolve() // ends the caller's turn, so that all lines of a chunk share a transaction
+    await Promise.resolve() // waits for the caller's turn to end, so that all lines of a chunk share a transaction
     while (this.#writes.length > 0 || this.#reads.length > 0 || this.#bulkyReads.length > 0) {
       if (this.#writes.length > 0) await this.#runner.commit(this.#takeBatch())
       for (const read of this.#reads.splice(0, READS_IN_A_ROW)) await read.run()
       await this.#bulkyReads.shift()?.run()
     }
-    // There is no `await` after the last check of the queues, so no call is missed: the next one starts a new round.
+    // No `await` follows the last check of the queues, so no call is missed: the next call starts a new round.
     this.#working = undefined
   }
 
@@ -171,7 +172,8 @@ class GroupCommits implements Database {
   async #finish(last: (tx: Transaction) => Promise<void>): Promise<void> {
     await this.#working
     await new Promise<void>((resolve, reject) => {
-      // `last` runs several statements. None of them is marked as the last one, so all need an explicit transaction.
+      // `last` runs several statements, so all of them need an explicit transaction. Therefore `tx.last` is replaced by
+      // `tx.all`.
       const kind: Write<unknown, unknown> = { run: async (tx) => [await last({ ...tx, last: tx.all })] }
       void this.#runner.commit([{ kind, input: undefined, rows: 1, resolve: () => resolve(), reject }])
     }).catch((error: unknown) => {

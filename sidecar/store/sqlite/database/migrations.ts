@@ -2,7 +2,7 @@ import { StoreError } from '../../../errors.ts'
 import { readSql } from '../../read-sql.ts'
 import type { Connection } from './connection.ts'
 
-/** The `PRAGMA application_id` that marks a SQLite file as the sidecar's: "mcsc". */
+/** The value of `PRAGMA application_id` that marks a SQLite file as the sidecar's: "mcsc" in ASCII. */
 const APPLICATION_ID = 0x6d637363
 
 /** The version of the schema that the files in `tables/` create. Older versions were never published. */
@@ -21,7 +21,7 @@ const TABLES = ['state', 'station', 'device', 'avatar', 'message', 'ack']
   .map((name) => readSql(new URL(`./tables/${name}.sql`, import.meta.url)))
   .join('')
 
-/** Returns the schema version of the file; 0 if it is new. Rejects with `database_foreign`. Changes nothing. */
+/** Returns the schema version of the file; 0 if the file is new. Rejects with `database_foreign`. Changes nothing. */
 export async function fileVersion(connection: Connection): Promise<number> {
   const [file] = await connection.all<{ version: number; application: number; tables: number }>(
     `SELECT user_version AS version, application_id AS application, (SELECT count(*) FROM sqlite_schema) AS tables
@@ -34,8 +34,8 @@ export async function fileVersion(connection: Connection): Promise<number> {
 }
 
 /**
- * Returns the schema version of a file that this sidecar can use; 0 if it is new. Rejects with `database_foreign`,
- * `database_outdated` or `database_newer`. Changes nothing.
+ * Returns the schema version of a file that this sidecar can use; 0 if the file is new. Rejects with
+ * `database_foreign`, `database_outdated` or `database_newer`. Changes nothing.
  */
 export async function demandVersion(connection: Connection, newest = NEWEST): Promise<number> {
   const version = await fileVersion(connection)
@@ -47,8 +47,8 @@ export async function demandVersion(connection: Connection, newest = NEWEST): Pr
 
 /**
  * Upgrades the file from `version` to the newest schema, with one transaction per step. An interrupted step starts
- * again at the next open. Foreign keys must be off, so that a step can replace a table without deleting rows that refer
- * to it.
+ * again at the next open. Foreign keys must be off. Otherwise a step that replaces a table would delete the rows that
+ * refer to it.
  */
 export async function migrate(connection: Connection, version: number, steps = STEPS): Promise<void> {
   if (version === 0) await takeStep(connection, TABLES, BASELINE)

@@ -3,7 +3,7 @@ import { type Connection, connect } from './connection.ts'
 import { IN_MEMORY, prepareFile, restrictFile } from './database-file.ts'
 import { demandVersion, migrate } from './migrations.ts'
 
-// How long an open waits for the lock: long enough for a previous process that is just stopping to release the file.
+// Time that an open waits for the lock. A previous process that is stopping releases the file within this time.
 const LOCK_WAIT_MS = 2000
 
 /** Opens a file exclusively, checks it, and upgrades it to the newest schema. */
@@ -11,8 +11,8 @@ export async function openFile(path: string): Promise<Connection> {
   await prepareFile(path)
   const connection = await connect(path, LOCK_WAIT_MS)
   try {
-    // The lock is exclusive, because two processes would issue the same stamps. WAL then also needs no shared memory
-    // file. Pages are small, because a single message, push mark or cursor writes a whole page.
+    // Locks the file exclusively, because two processes would issue the same stamps. With this lock, WAL needs no
+    // shared memory file. Pages are small, because a single message, push mark or cursor writes a whole page.
     await connection.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = 2048')
     const version = await demandVersion(connection)
     await checkPages(connection)
@@ -35,8 +35,8 @@ export async function openFile(path: string): Promise<Connection> {
 }
 
 /**
- * Rejects with `database_corrupt` if a page is damaged, so that the damage is found at the start rather than by a later
- * message. Takes 60 ms for 250,000 messages.
+ * Rejects with `database_corrupt` if a page is damaged. So damage is found at the start, and not when a later message
+ * needs the page. Takes 60 ms for 250,000 messages.
  */
 export async function checkPages(connection: Connection): Promise<void> {
   const [row] = await connection.all<{ quick_check: string }>('PRAGMA quick_check(1)')

@@ -19,21 +19,21 @@ interface Group {
 }
 
 /**
- * Runs batches of writes, each in one transaction, one after the other.
+ * Runs batches of writes, one transaction per batch, one after the other.
  *
  * A transaction begins with its first write. If it is committed, its changes in memory are applied and the writes
- * resolve. If it fails, it is rolled back, the changes in memory are undone and the writes reject. If a statement
- * failed rather than the disk, each write is retried alone, so that only the faulty one fails.
+ * resolve. If it fails, it is rolled back, the changes in memory are undone and the writes reject. If the cause is a
+ * statement rather than the disk, each write is retried alone, so that only the faulty one fails.
  *
- * After a disk error, the rollback may fail too and leave the transaction open. Then later writes would become part of
- * it. Therefore the next write rolls it back first.
+ * After a disk error, the rollback may fail too, which leaves the transaction open. Later writes would become part of
+ * it. Therefore the next transaction first rolls it back.
  */
 export class TransactionRunner {
   readonly #connection: Connection
   readonly #onOutcome: (error: StoreError | undefined) => void
   #isLeftOpen = false
 
-  /** `onOutcome` is called after each transaction, with its error, or with undefined if it was committed. */
+  /** `onOutcome` is called after each transaction: with its error, or with undefined if it was committed. */
   constructor(connection: Connection, onOutcome: (error: StoreError | undefined) => void) {
     this.#connection = connection
     this.#onOutcome = onOutcome
@@ -88,14 +88,14 @@ export class TransactionRunner {
 
   async #fail(batch: readonly WaitingWrite[], error: StoreError): Promise<void> {
     if (error.code === 'store_fault' && batch.length > 1) {
-      // One of the writes is at fault, not the disk.
+      // A single write caused the error, not the disk.
       for (const write of batch) await this.commit([write])
       return
     }
     this.#onOutcome(error)
     for (const write of batch) write.reject(error)
-    // Checkpoints the log into the file, which has space for these pages. Then the log is reused from its beginning and
-    // needs no more space.
+    // Checkpoints the log into the file, which already has space for these pages. Then SQLite reuses the log from its
+    // beginning, without more space.
     if (error.code === 'disk_full') await this.#connection.all('PRAGMA wal_checkpoint(PASSIVE)').catch(() => undefined)
   }
 
@@ -110,7 +110,7 @@ export class TransactionRunner {
       await this.#connection.all('ROLLBACK')
       this.#isLeftOpen = false
     } catch {
-      this.#isLeftOpen = true // possibly: after most disk errors, SQLite has already rolled back
+      this.#isLeftOpen = true // may be wrong: after most disk errors, SQLite has already rolled back
     }
   }
 }

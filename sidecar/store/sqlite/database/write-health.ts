@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../../clock.ts'
 import type { StoreError, StoreErrorCode } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 
-// Interval of probes while writes fail. While no messages arrive, only a probe notices that the disk has space again.
+// Interval of probes while writes fail. If no messages arrive, only a probe can notice that the disk has space again.
 const PROBE_EVERY_MS = 5000
 
 interface WriteHealthParts {
@@ -13,9 +13,9 @@ interface WriteHealthParts {
 }
 
 /**
- * Tracks whether writes to the file succeed: sound after a committed transaction, faulty after a failed one. Both
- * changes are logged, and so is a change of the cause. While faulty, a probe runs every 5 s. After {@link close}, no
- * probe is scheduled.
+ * Tracks whether writes to the file succeed. It is sound after a committed transaction and faulty after a failed one.
+ * Both changes are logged, and so is a change of the cause. While faulty, it probes every 5 s. After {@link close}, it
+ * schedules no probe.
  */
 export class WriteHealth {
   readonly #parts: WriteHealthParts
@@ -27,7 +27,7 @@ export class WriteHealth {
     this.#parts = parts
   }
 
-  /** Why the last transaction failed; undefined if it was committed. */
+  /** The reason why the last transaction failed; undefined if it was committed. */
   get fault(): StoreErrorCode | undefined {
     return this.#fault
   }

@@ -1,5 +1,4 @@
--- Received acks and rejections of messages that stations sent. A station has rows only if one of its devices wanted
--- acks.
+-- Acks and rejections of messages that stations sent. A station has rows only if one of its devices wanted acks.
 CREATE TABLE ack (
   -- The stamp. Messages and acks share one sequence of stamps.
   time INTEGER PRIMARY KEY,
@@ -7,7 +6,7 @@ CREATE TABLE ack (
   source TEXT NOT NULL,
   seq_id TEXT NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('ack', 'rej')),
-  -- The wall clock, as in message.
+  -- Wall-clock time in milliseconds at which the ack arrived.
   received_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX ack_station ON ack (station, time);

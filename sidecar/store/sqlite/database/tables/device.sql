@@ -1,4 +1,4 @@
--- Devices of stations. The id is empty for the device that has none.
+-- Devices of stations. A station's device that sends no device id has an empty id.
 CREATE TABLE device (
   station TEXT NOT NULL REFERENCES station (key) ON DELETE CASCADE,
   id TEXT NOT NULL,
@@ -6,7 +6,7 @@ CREATE TABLE device (
   push_token TEXT NOT NULL,
   token_dead INTEGER NOT NULL DEFAULT 0 CHECK (token_dead IN (0, 1)),
   ack_messages INTEGER NOT NULL CHECK (ack_messages IN (0, 1)),
-  -- Callsigns of senders whose messages the device does not get, separated by blanks.
+  -- Senders whose messages the device does not get: callsigns, separated by blanks.
   blocked TEXT NOT NULL DEFAULT '',
   -- Whether the device also gets messages to the other SSIDs of its callsign.
   any_ssid INTEGER NOT NULL DEFAULT 0 CHECK (any_ssid IN (0, 1)),
@@ -16,11 +16,11 @@ CREATE TABLE device (
   last_seen_at INTEGER NOT NULL,
   -- The device was notified of messages up to this stamp, or the sidecar gave up on them.
   pushed_through INTEGER NOT NULL,
-  -- The newest cursor that the device sent, or an older one.
+  -- The newest cursor that the device sent. It may be older, because cursors are written with a delay.
   newest_cursor INTEGER NOT NULL DEFAULT 0,
-  -- The first push token of the device, once another one has replaced it.
+  -- The device's first push token; null until another token replaces it.
   first_token TEXT,
-  -- The last try to notify the device, for the operator.
+  -- The result of the last try to notify the device, for the operator.
   last_push_at INTEGER,
   last_push_outcome TEXT,
   last_push_reason TEXT,

@@ -1,6 +1,6 @@
--- Messages, in the order of their arrival, so that messages which arrive together are neighbours in the file. The ring
--- of a station is its newest `per_station` rows; memory knows where they are. Older rows have left the ring, and stay
--- while a duplicate of them may arrive. A row with a `time` below 0 is in no ring, however large the rings are.
+-- Messages in the order of their arrival, so that messages which arrive together are neighbours in the file. The ring
+-- of a station is its newest `per_station` rows. An index in memory knows them. Older rows were dropped from the ring,
+-- and stay while duplicates of them may arrive. A row with a negative `time` is in no ring, even if rings grow later.
 CREATE TABLE message (
   -- The stamp.
   time INTEGER PRIMARY KEY,
@@ -8,9 +8,9 @@ CREATE TABLE message (
   source TEXT NOT NULL,
   seq_id TEXT NOT NULL,
   text BLOB NOT NULL,
-  -- What the wall clock said, right or wrong. Duplicates are judged by it.
+  -- Wall-clock time of the arrival, even if the clock was wrong. The detection of duplicates uses it.
   received_at INTEGER NOT NULL,
-  -- When the message was first acknowledged, by the wall clock; null if it was not.
+  -- Wall-clock time of the first ack; null if the message was not acknowledged.
   acked_at INTEGER,
   -- The addressee, if it is another SSID of the station's callsign; otherwise null.
   addressee TEXT
