@@ -5,8 +5,8 @@ import { type Database, eachInTurn, type Write } from './database/database.ts'
 import { freeBytes } from './database/database-file.ts'
 import type { RingIndex } from './messages/ring-index.ts'
 
-// A request waits for at most one slice. The rows of a station are spread over the file, each on its own page. With
-// 250,000 rows in the file, deleting 100 rows took 6 ms, and searching 500 stations took 2 ms.
+// A request waits for at most one slice. The rows of a station are spread over the file, each on a page of its own.
+// With 250,000 rows in the file, deleting 100 rows took 6 ms, and searching 500 stations took 2 ms.
 const SLICE_ROWS = 100
 const SLICE_STATIONS = 500
 
@@ -14,7 +14,7 @@ const WITHOUT_STATION = `
   SELECT key FROM (SELECT value AS key FROM json_each(?)) WHERE key NOT IN (SELECT key FROM station)`
 const ORPHAN_OWNERS = readSql(new URL('./orphan-owners.sql', import.meta.url))
 
-// Checks again that the station does not exist, because it may have registered since the search for orphans.
+// Checks again that the station does not exist, because it may have registered since the search for orphaned rows.
 const DELETE_ORPHANS = ['avatar', 'device', 'ack'].map(
   (table) =>
     `DELETE FROM ${table} WHERE station = ?1 AND NOT EXISTS (SELECT 1 FROM station WHERE key = ?1) RETURNING 1`,
@@ -38,8 +38,8 @@ export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
 }
 
 /**
- * Housekeeping in slices. Each slice is an entry of the database's queue. It is added after the previous one is done,
- * so that requests are served in between. An aborted `signal` ends the work after the current slice. There is no state
+ * Housekeeping in slices. Each slice is an entry of the database's queue, added once the previous slice is done. So
+ * requests are served between slices. An aborted `signal` ends the work after the current slice. No state is kept
  * between calls.
  */
 class SqliteHousekeeping implements Housekeeping {
@@ -131,8 +131,8 @@ class SqliteHousekeeping implements Housekeeping {
   }
 
   /**
-   * Checkpoints the log into the file. SQLite does so itself at 4 MB, so this takes at most 14 ms. The first step
-   * copies the pages. The second step truncates the log, which the next start would otherwise have to read.
+   * Checkpoints the log into the file. This takes at most 14 ms, because SQLite itself checkpoints at 4 MB. The first
+   * step copies the pages. The second step truncates the log, because the next start would have to read it.
    */
   async #checkpoint(): Promise<void> {
     const { database } = this.#parts
@@ -141,8 +141,7 @@ class SqliteHousekeeping implements Housekeeping {
   }
 
   /**
-   * Refreshes the statistics of the query planner. The limit restricts them to a sample; without it, this took 100 ms
-   * for 200,000 rows.
+   * Refreshes the statistics of the query planner from a sample. Without the limit, this took 100 ms for 200,000 rows.
    */
   async #refreshStatistics(): Promise<void> {
     await this.#parts.database.read(async (queries) => {
@@ -155,7 +154,7 @@ class SqliteHousekeeping implements Housekeeping {
     weight: () => SLICE_ROWS,
     run: (tx, keys) =>
       eachInTurn(keys, async (key) => {
-        // Checks again, because the station may have registered since the search for orphans.
+        // Checks again, because the station may have registered since the search for orphaned rows.
         const [orphan] = await tx.look(WITHOUT_STATION, JSON.stringify([key]))
         return orphan === undefined ? 0 : this.#parts.rings.discard(tx, [key], SLICE_ROWS)
       }),

@@ -10,14 +10,14 @@ import { toStoreError } from './database/sqlite-error.ts'
 /**
  * The state of a database:
  * - `new`: it does not exist yet.
- * - `sound`: a start could open it.
- * - `in_use`: another process has it open, so nothing more is known.
+ * - `sound`: a start can open it.
+ * - `in_use`: another process has it open, so nothing else was checked.
  */
 export type Inspection = 'new' | 'sound' | 'in_use'
 
 /**
- * Checks whether the store at `path` could be opened, without creating or upgrading anything. Rejects with the same
- * {@link StoreError} as opening would, except `database_locked`.
+ * Checks whether the store at `path` can be opened, without creating or upgrading it. Rejects with the same {@link
+ * StoreError} as opening it would, except `database_locked`.
  */
 export async function inspectDatabase(path: string): Promise<Inspection> {
   if (path === IN_MEMORY) return 'new'
@@ -53,16 +53,16 @@ async function makeDatabase(folder: string): Promise<void> {
     const connection = await openFile(join(folder, 'sidecar.sqlite'))
     await connection.close()
   } catch (error) {
-    // No other process can have locked this new file, so the file system does not support locks.
+    // No other process can have locked this new file. So the file system does not support locks.
     if (toStoreError(error).code !== 'database_locked') throw error
     throw new StoreError('disk_failing', { cause: new Error('its file system locks no files') })
   }
 }
 
 /**
- * Runs `work` in a new folder below `folder`, or below the nearest folder above it that exists, and removes that folder
- * afterwards. Rejects if no folder can be created, and if `work` rejects. Only a trial shows whether this works: /proc
- * allows no folders, regardless of its permissions, and a quota may be used up.
+ * Runs `work` in a new folder below `folder`, and removes that folder afterwards. If `folder` does not exist, uses its
+ * nearest existing ancestor. Rejects if no folder can be created, or if `work` rejects. Only a trial shows whether
+ * files can be created: /proc refuses folders whatever its permissions are, and a quota may be used up.
  */
 export async function tryFolder(folder: string, work: (trial: string) => Promise<void>): Promise<void> {
   const existing = await stat(folder).catch(orNothing)

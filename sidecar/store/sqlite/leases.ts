@@ -2,7 +2,8 @@ import type { Clock } from '../../clock.ts'
 import type { Instances, Lease, Leases } from '../../messages/leases.ts'
 
 /**
- * Opens the leases of a store with only one process, which gets every lease that it requests. `instance` is its name.
+ * Opens the leases of a store that only one process uses. That process gets every lease that it requests. `instance` is
+ * the name of the process.
  */
 export function grantLeases(instance: string): Leases {
   const held = new Map<string, Lease>()
@@ -18,7 +19,7 @@ export function grantLeases(instance: string): Leases {
   }
 }
 
-/** Opens the instances of a store with only one process. The list contains that process. */
+/** Opens the list of instances of a store that only one process uses. The list contains only that process. */
 export function onlyInstance(name: string, clock: Pick<Clock, 'now'>): Instances {
   const startedAt = clock.now()
   let note = ''

@@ -22,11 +22,11 @@ import { openStations } from './messages/stations.ts'
 import { openReports } from './station-reports.ts'
 
 /**
- * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates a missing file and folder.
+ * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates a missing file and its folder.
  *
- * Rejects with a {@link StoreError}. Its remedy says what to do, and its code is `database_locked`, `database_corrupt`,
- * `database_foreign`, `database_outdated`, `database_newer`, `database_not_writable`, `disk_full` or `disk_failing`. A
- * file that it refuses is not changed.
+ * Rejects with a {@link StoreError} whose remedy tells the operator what to do. Its code is `database_locked`,
+ * `database_corrupt`, `database_foreign`, `database_outdated`, `database_newer`, `database_not_writable`, `disk_full`
+ * or `disk_failing`. A file that cannot be opened is not changed.
  */
 export async function openSqliteStore(
   path: string,
@@ -53,7 +53,7 @@ export async function openSqliteStore(
   }
 }
 
-/** Builds the store on a connection of {@link openFile}. Closing the store closes the connection. */
+/** Builds the store on a connection that {@link openFile} returned. Closing the store closes the connection. */
 export async function buildStore(
   connection: Connection,
   path: string,

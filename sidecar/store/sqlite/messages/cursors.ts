@@ -7,8 +7,8 @@ import type { Database, Transaction, Write } from '../database/database.ts'
 import type { RingIndex } from './ring-index.ts'
 import type { StampSequence } from './server-time.ts'
 
-// A crash loses the cursors of this time. Then a phone may get an older stamp than its own, which is safe: it ignores
-// that stamp.
+// Delay before cursors are written. A crash loses those that wait. Then a phone may get a stamp older than its own
+// cursor, and ignores it.
 const WRITE_AFTER_MS = 10_000
 
 const LOAD = `
@@ -27,13 +27,13 @@ interface CursorsParts {
   readonly clock: Clock
 }
 
-/** The cursors as the rest of the store uses them. */
+/** The cursors as other modules of the store use them. */
 export interface StoredCursors extends Cursors {
   /** Writes the cursors that are not in the file yet. */
   seal(tx: Transaction): Promise<void>
 }
 
-/** Opens the cursors, and reads them into memory. */
+/** Reads the cursors into memory and opens them. */
 export async function openCursors(queries: Queries, parts: CursorsParts): Promise<StoredCursors> {
   const rows = await queries.all<{ station: StationKey; id: DeviceId; newestCursor: number }>(LOAD)
   return new SqliteCursors(
@@ -43,9 +43,9 @@ export async function openCursors(queries: Queries, parts: CursorsParts): Promis
 }
 
 /**
- * The newest cursors that the devices sent, in memory. A cursor that moved past a message is written 10 s later,
- * together with others. If that fails, it is written with the next ones; the delay does no harm. `seal` writes the
- * rest.
+ * The newest cursor that each device sent, in memory. A cursor that moved past a message is written 10 s later,
+ * together with others. If the write fails, the cursor is written with the next ones; the delay does no harm. `seal`
+ * writes the rest.
  *
  * Public methods are arrow functions, because callers pass them on without this object.
  */
@@ -70,11 +70,11 @@ class SqliteCursors implements StoredCursors {
     if (lastMessage !== undefined) return lastMessage
     const cursors = callers.map((device) => this.#cursorOf(station, device, sent))
     const cursor = callers.length > 0 ? Math.min(...cursors) : 0
-    // The ring index includes messages of the transaction in progress as soon as they have stamps. A message that is
-    // not in the index yet will get a stamp above the one issued here.
+    // As soon as a message of the transaction in progress has a stamp, it is in the ring index. A message that is not
+    // in the index yet will get a stamp above the one issued here.
     const isBehind = () => this.#newestFor(station, callers) > cursor
     if (isBehind()) return cursor
-    // If no stamp can be issued, as while the disk refuses writes, the phone's own cursor is equally safe.
+    // If no stamp can be issued, for example because the disk refuses writes, the phone's own cursor is safe too.
     const stamp = await stamps.issue().catch(() => cursor)
     return isBehind() ? cursor : stamp
   }
@@ -85,7 +85,8 @@ class SqliteCursors implements StoredCursors {
   }
 
   /**
-   * Returns the cursor of a device. A cursor of an earlier registration is older than `registeredAt`, which then wins.
+   * Returns the cursor of a device, or `registeredAt` if that is newer. Then the cursor is from an earlier
+   * registration.
    */
   #cursorOf(key: StationKey, { id, registeredAt }: Device, sent = this.#newest.get(deviceKey(key, id))): number {
     return Math.max(registeredAt, sent ?? 0)
@@ -97,7 +98,7 @@ class SqliteCursors implements StoredCursors {
     return Math.max(rings.newest(key), devices.some(({ options }) => options.wantAcks) ? acks.newest(key) : 0)
   }
 
-  /** Notes the cursor that a device sent. */
+  /** Records the cursor that a device sent. */
   #note(key: StationKey, device: Device, cursor: number): void {
     if (!remembersCursor(device.id)) return
     const { stations } = this.#parts
@@ -106,7 +107,8 @@ class SqliteCursors implements StoredCursors {
     const name = deviceKey(key, device.id)
     this.#newest.set(name, cursor)
     if (this.#newest.size > MAX_DEVICES * stations.size) this.#forgetRemovedDevices()
-    // If no message was stored between the two cursors, the older one in the file has the same effect.
+    // If no message was stored between the former cursor and this one, both have the same effect, so the file keeps the
+    // former one.
     if (this.#newestFor(key, [device]) > former) this.#planWrite(name)
   }
 

@@ -5,7 +5,7 @@ import type { StationMemory } from './station-memory.ts'
 
 const MARK_TOKEN_DEAD = 'UPDATE device SET token_dead = 1 WHERE station = ? AND id = ?'
 
-/** Marks the tokens of those `devices` that `isMeant` selects as dead. Returns all devices, with the marks. */
+/** Marks the push tokens of the `devices` that `isMeant` selects as dead. Returns all devices, with the marks. */
 export function markTokensDead(
   tx: Transaction,
   memory: StationMemory,
@@ -22,7 +22,7 @@ export function markTokensDead(
   })
 }
 
-/** Creates the write that marks a token as dead, if the device still has it. */
+/** Creates the write that marks a push token as dead, provided that the device still has that token. */
 export function tokenDeathWrite(
   memory: StationMemory,
 ): Write<Pick<Registration, 'key' | 'deviceId' | 'pushToken'>, void> {

@@ -11,12 +11,12 @@ import type { OpenedRingIndex } from './ring-index.ts'
 import type { StationTable } from './stations.ts'
 
 /**
- * Minimum number of newest messages that are remembered; the maximum is twice as many, in 15 MB. The whole network
- * carries fewer messages in two hours.
+ * Limit of the young marks. Old marks are at most as many, so at least this number of the newest messages is
+ * remembered, and at most twice the number, in 15 MB. The whole APRS network carries fewer messages in two hours.
  */
 const MAX_MARKS = 98_304
 
-/** Number of rows that a start reads at a time. */
+/** Number of rows that a start reads at once. */
 const PAGE_ROWS = 10_000
 
 const DROPPED = readSql(new URL('./dropped-marks.sql', import.meta.url))
@@ -37,17 +37,20 @@ interface MarksRow {
   readonly marks: string
 }
 
-/** Recognizes duplicates. Two messages are equal if sender, addressee, message number and text are equal. */
+/**
+ * Recognizes duplicates. A message is a duplicate if its sender, addressee, message number and text equal those of an
+ * earlier one.
+ */
 export interface Duplicates {
   /**
    * Returns for each of `messages` whether it is a duplicate of a recently stored message, or of an earlier one in
-   * `messages`. Remembers the others as stored at `now` (wall clock), unless `tx` is rolled back. Messages to
-   * unregistered stations are no duplicates and are not remembered.
+   * `messages`. Remembers the others as stored at `now` (wall clock), unless `tx` is rolled back. A message to an
+   * unregistered station is never a duplicate, and is not remembered.
    */
   among(tx: Transaction, messages: readonly IncomingMessage[], now: number): Promise<readonly boolean[]>
 }
 
-/** Opens the detection of duplicates, and reads the messages that were dropped from their rings. */
+/** Opens the detection of duplicates, and reads the dropped messages, which are no longer in a ring. */
 export async function openDuplicates(
   connection: Connection,
   { rings, senders }: OpenedRingIndex,
@@ -64,9 +67,9 @@ export async function openDuplicates(
 }
 
 /**
- * Detects duplicates by marks in memory: the digest of each message, and when it was last stored. The messages
- * themselves are in the file. A start reads those that were dropped from their rings. Those in a ring are read when
- * their sender writes again for the first time. Both are read regardless of their age, because a machine without a
+ * Detects duplicates by marks in memory. A mark is the digest of a message, with the time at which the message was last
+ * stored. The messages themselves are in the file. A start reads those that were dropped from their rings. Those in a
+ * ring are read when their sender next sends a message. Both are read whatever their age, because a machine without a
  * clock battery learns the time only after the start.
  *
  * Marks are young or old. When there are {@link MAX_MARKS} young marks, they become the old ones, and the former old
@@ -77,7 +80,7 @@ class MarkedDuplicates implements Duplicates {
   readonly #senders: OpenedRingIndex['senders']
   readonly #stations: Pick<StationTable, 'registeredAt'>
   readonly #horizons: ReturnType<typeof horizonsMs>
-  /** A random part of each digest, so that no sender can prepare two messages with the same short digest. */
+  /** A random part of each digest. Without it, a sender could prepare two messages with the same short digest. */
   readonly #secret = randomBytes(9).toString('base64')
   #young = new Map<string, number>()
   #old = this.#young
@@ -105,7 +108,8 @@ class MarkedDuplicates implements Duplicates {
       const registeredAt = this.#stations.registeredAt(ringOf(message))
       if (registeredAt === undefined) return false
       const digest = this.#digestOf(registeredAt, to, from, seqId, text)
-      // The difference may have either sign, so that a clock that was wrong for a while has no lasting effect.
+      // Compares absolute differences. Otherwise, after a clock was wrong for a while, marks with a time in the future
+      // would stay recent.
       const time = this.#young.get(digest) ?? this.#old.get(digest) ?? Number.NEGATIVE_INFINITY
       const horizon = seqId === '' ? this.#horizons.unnumbered : this.#horizons.numbered
       if (Math.abs(now - time) < horizon) return true
@@ -115,7 +119,7 @@ class MarkedDuplicates implements Duplicates {
     })
   }
 
-  /** Adds marks for the messages in a row. */
+  /** Adds a mark for each message in a row of the database. */
   remember([row]: readonly MarksRow[]): void {
     for (const [station, source, seqId, hex, receivedAt, addressee] of JSON.parse(
       row?.marks ?? '[]',
@@ -127,8 +131,8 @@ class MarkedDuplicates implements Duplicates {
   }
 
   /**
-   * Marks the messages in rings that the senders of `messages` sent before the start. Only these are read: of the 50 or
-   * more messages in a ring, few are from one sender.
+   * Marks the messages that the senders of `messages` sent before the start and that are still in rings. The other
+   * messages in the rings are not read: of the 50 or more messages in a ring, few are from one sender.
    */
   async #readRings(tx: Transaction, messages: readonly IncomingMessage[]): Promise<void> {
     const unread = messages.filter((message) => this.#senders.get(ringOf(message))?.has(message.from))
@@ -146,8 +150,8 @@ class MarkedDuplicates implements Duplicates {
   }
 
   /**
-   * Returns the digest of a message. It includes the registration, so messages to an earlier registration of the
-   * station are never duplicates.
+   * Returns the digest of a message. It includes the time of the station's registration, so a message to an earlier
+   * registration of the station is never a duplicate.
    */
   #digestOf(registeredAt: number, to: string, from: string, seqId: string, text: Buffer): string {
     const content = text.toString('latin1')

@@ -24,8 +24,8 @@ import type { StationTable } from './stations.ts'
 
 const INSERT = readSql(new URL('./insert-messages.sql', import.meta.url))
 
-// Returns one unsorted JSON string, which is twice as fast as a sorted row per message. It is sorted in JavaScript,
-// because it is nearly always in order already.
+// Returns one unsorted JSON string, which is twice as fast as a sorted row per message. JavaScript sorts the messages,
+// which are nearly always in order already.
 const MESSAGES = `
   SELECT json_group_array(json_array(time, source, seq_id, hex(text), addressee)) AS messages
   FROM message WHERE time IN (SELECT value FROM json_each(?))`
@@ -48,10 +48,10 @@ interface HistoryOptions {
   readonly log: Log
 }
 
-/** A message to store. */
+/** A message to be stored. */
 interface Append {
   readonly message: ReceivedMessage
-  /** Whether it is acknowledged once it is durable. */
+  /** Whether the message is acknowledged once it is durable. */
   readonly ack: boolean
 }
 
@@ -65,7 +65,7 @@ export function openHistory(
   return { history: new SqliteHistory(database, stamps, feed, options), feed }
 }
 
-/** Calls listeners with the messages of each transaction, once it is committed. */
+/** Calls the listeners with the messages of each transaction, once it is committed. */
 class StoredFeed implements Feed {
   readonly #listeners: ((messages: readonly StoredMessage[]) => void)[] = []
   readonly #log: Log
@@ -88,8 +88,8 @@ class StoredFeed implements Feed {
 }
 
 /**
- * Stores messages and reads rings. It has no state of its own. The ring index and the marks of duplicates change with
- * each storing transaction, and are restored if it is rolled back.
+ * Stores messages and reads rings. It has no state of its own. Each transaction that stores messages changes the ring
+ * index and the marks of duplicates; a rollback restores them.
  *
  * Public methods are arrow functions, because callers pass them on without this object.
  */
@@ -112,7 +112,7 @@ class SqliteHistory implements History {
     this.#database.assertOpen()
     if (messages.length === 0) return []
     const { acks } = this.#options
-    // Decided before the write, so that the acks are stored with the messages at no further cost.
+    // The acks are decided before the write, so that the same write records them at no further cost.
     const appends = messages.map((message) => ({ message, ack: mayAck && acks.claim(message) }))
     try {
       return await this.#database.write(this.#append, appends)
@@ -124,7 +124,7 @@ class SqliteHistory implements History {
 
   readonly since: History['since'] = async (station, device, since, from = since) => {
     const { stations, rings, receivedAcks, cursors } = this.#options
-    // Reads run between transactions, so every message in the ring index is in the file, and so is every ack.
+    // Reads run between transactions, so every message and ack that the memory knows is in the file.
     const ring = await this.#database.read(async (queries) => {
       const registered = stations.get(station)
       const { options } = deviceOf(registered, device) ?? {}
@@ -172,7 +172,7 @@ class SqliteHistory implements History {
     const copies = await duplicates.among(tx, messages, receivedAt)
     await rings.sweepFor(tx, receivedAt, messages.length)
     // Do not `await` between taking the stamps and adding the messages to the index. Otherwise a reader could miss a
-    // message in the index, and get a cursor newer than that message.
+    // message, and get a cursor newer than that message.
     const first = this.#stamps.take(tx, messages.length)
     const outcomes = appends.map(({ message, ack }, index): AppendOutcome => {
       // A duplicate is acknowledged too, because a sender retransmits if it did not receive the ack.
@@ -205,7 +205,9 @@ class SqliteHistory implements History {
     })
   }
 
-  /** Records the ack of a copy with the original in the ring. Returns the stamp of the original; 0 if there is none. */
+  /**
+   * Records the ack of a copy at its original in the ring. Returns the stamp of the original; 0 if the ring has none.
+   */
   async #ackOriginal(tx: Transaction, { from, to, seqId, text }: ReceivedMessage, now: number): Promise<number> {
     const stamps = JSON.stringify(this.#options.rings.newer(to, 0))
     const rows = await tx.all<Pick<StoredMessage, 'stamp' | 'seqId' | 'text'>>(FROM_SENDER, stamps, from)

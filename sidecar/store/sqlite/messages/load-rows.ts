@@ -3,7 +3,9 @@ import type { StationKey } from '../../../messages/store.ts'
 import type { Connection } from '../database/connection.ts'
 
 const PAGE_ROWS = 20_000
-/** 2^52. Subtracting it makes a stamp negative and keeps the order. */
+/**
+ * Amount (2^52) by which {@link fitRings} lowers a stamp. It makes the stamp negative and keeps the order of stamps.
+ */
 const BELOW = 4_503_599_627_370_496
 
 const LOAD = `
@@ -17,13 +19,14 @@ const OTHER_SSIDS =
   'SELECT station AS key, max(time) AS stamp FROM message WHERE addressee IS NOT NULL GROUP BY station'
 const SET_BELOW = `UPDATE message SET time = time - ${BELOW} WHERE time > 0 AND time IN (SELECT value FROM json_each(?))`
 
-/** The message rows of a station in the file: those dropped from its ring, followed by those in it. */
+/** The rows of a station's messages in the file: first those dropped from its ring, then those in its ring. */
 export interface Rows {
   readonly station: StationKey
   /** The stamps of all rows, oldest first. */
   times: number[]
   /**
-   * Wall-clock time in milliseconds at which each dropped row left the ring. These are the first entries of `times`.
+   * Wall-clock time in milliseconds at which each dropped row left the ring. The dropped rows are the first entries of
+   * `times`.
    */
   droppedAt: number[]
   /** Stamp of the newest dropped message that is no longer in the file; 0 if there is none. */
@@ -32,29 +35,29 @@ export interface Rows {
   newestOtherSsid: number
 }
 
-/** Returns the stamp of the newest message that was dropped from a ring; 0 if there is none. */
+/** Returns the stamp of the newest message that was dropped from the station's ring; 0 if there is none. */
 export function newestDropped({ times, droppedAt, deletedThrough }: Rows): number {
   const time = times[droppedAt.length - 1]
   return time === undefined ? deletedThrough : Math.max(deletedThrough, stampOfRow(time))
 }
 
-/** Returns the stamp of a row. {@link fitRings} makes the times of some dropped rows negative. */
+/** Returns the stamp of a row, given its `time`, which {@link fitRings} makes negative for some dropped rows. */
 export function stampOfRow(time: number): number {
   return time > 0 ? time : time + BELOW
 }
 
-/** The index of all messages in the file. */
+/** The index of all messages in the file, as a start reads it. */
 interface Loaded {
   readonly stations: Map<StationKey, Rows>
   /** The senders of the messages to each station. */
   readonly senders: Map<StationKey, Set<string>>
-  /** The newest stamp; 0 if there is none. */
+  /** The newest stamp of all messages; 0 if there is none. */
   readonly newest: number
 }
 
 /**
- * Reads the index of the file, and fits it to rings of `perStation` messages. For rows dropped before the start, the
- * time of arrival counts as the time of the drop.
+ * Reads the index of the file, and fits it to rings of `perStation` messages. The file does not say when a row was
+ * dropped before the start. Its time of arrival is used instead.
  */
 export async function loadRows(connection: Connection, perStation: number): Promise<Loaded> {
   const loaded = await load(connection)
@@ -71,7 +74,7 @@ export async function loadRows(connection: Connection, perStation: number): Prom
   return loaded
 }
 
-/** Reads all rows as if none had been dropped from its ring. */
+/** Reads all rows. Treats them as if none had been dropped from its ring. */
 async function load(connection: Connection): Promise<Loaded> {
   const stations = new Map<StationKey, Rows>()
   const senders = new Map<StationKey, Set<string>>()
@@ -103,8 +106,8 @@ interface LoadedPage {
 }
 
 /**
- * Counts the dropped rows of each station. A row dropped from a smaller ring does not return to a larger one, which
- * would then have gaps. If this is interrupted, the next start repeats it.
+ * Counts the dropped rows of each station. If the rings have grown, rows dropped from the smaller rings do not return,
+ * because the rings would then have gaps. If this work is interrupted, the next start repeats it.
  */
 async function fitRings(
   connection: Connection,

@@ -10,7 +10,7 @@ const LOAD = `
   FROM station JOIN device ON device.station = key LEFT JOIN avatar ON avatar.station = key
   ORDER BY key, device.registered_at`
 
-/** The columns of a device that JavaScript represents otherwise. */
+/** The columns of a device whose values JavaScript represents by other types. */
 export interface DeviceColumns {
   readonly tokenDead: number
   readonly ackMessages: number
@@ -26,7 +26,7 @@ interface StationRow
   readonly stationSince: number
 }
 
-/** Converts the row of a device. */
+/** Converts the row of a device to an object. */
 export function deviceFrom<Row extends DeviceColumns>({
   tokenDead,
   ackMessages,
@@ -47,7 +47,7 @@ export function deviceFrom<Row extends DeviceColumns>({
   }
 }
 
-/** Reads all stations with their devices. Heartbeats later update these device objects in place. */
+/** Reads all stations with their devices. A later heartbeat changes its device object in place. */
 export async function loadStations(queries: Queries): Promise<readonly SeenStation[]> {
   const records: (StationRecord & { readonly devices: Device[] })[] = []
   for (const row of await queries.all<StationRow>(LOAD)) {

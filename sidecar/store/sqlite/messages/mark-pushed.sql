@@ -1,5 +1,5 @@
--- Notes how far devices were notified, and the results of the last tries. ?1: JSON of an array of [station, id, stamp,
--- at, outcome, reason]. Without `at`, there is no new result.
+-- Records up to which stamp devices were notified, and the results of the last tries. ?1: JSON of an array of [station,
+-- id, stamp, at, outcome, reason]. A row without `at` has no new result.
 UPDATE device SET pushed_through = max(pushed_through, mark.time),
   last_push_at = coalesce(mark.at, last_push_at),
   last_push_outcome = iif(mark.at IS NULL, last_push_outcome, mark.outcome),

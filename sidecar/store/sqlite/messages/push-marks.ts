@@ -4,33 +4,34 @@ import { parseDeviceKey } from '../../../messages/station.ts'
 import { readSql } from '../../read-sql.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 
-// How long marks gather. Outcomes arrive one by one. Written as they arrived, 2,000 of them took 159 disk flushes;
-// gathered, they take 22.
+// Time in milliseconds during which marks gather. Outcomes arrive one by one. When each was written at once, 2,000 of
+// them took 159 disk flushes. Gathered, they take 22.
 const GATHER_MS = 100
 
 const MARK_PUSHED = readSql(new URL('./mark-pushed.sql', import.meta.url))
 
-/** What is written for a device. */
+/** The outcome of a device's notification, as written to the file. */
 export interface PushMark {
   /** The device was notified of messages up to this stamp. */
   readonly stamp: number
-  /** The result of the last try; undefined if the one in the file stays. */
+  /** The result of the last try; undefined to keep the one in the file. */
   readonly result: PushResult | undefined
 }
 
 /**
  * Records in the file up to which stamp each device was notified, and how the last try ended.
  *
- * Marks gather until the last claim in progress ends, or until a claim ends when the first mark is at least {@link
- * GATHER_MS} old. Then all marks are written at once. If that fails, the next end of a claim tries again. {@link seal}
- * writes the rest. A device is notified again only if the process dies before its mark is written.
+ * A claim takes due notifications out of the queue. Marks gather until the last claim in progress ends, or until a
+ * claim ends when the first mark is at least {@link GATHER_MS} old. Then all marks are written at once. If that fails,
+ * they are written at the next end of a claim. {@link seal} writes the rest. A device is notified twice only if the
+ * process dies before its mark is written.
  */
 export class PushMarks {
   readonly #database: Database
   readonly #clock: Pick<Clock, 'elapsed'>
-  /** Marks that are not in the file yet, by the key of the device. */
+  /** Marks that are not in the file yet, by {@link deviceKey}. */
   readonly #unwritten = new Map<string, PushMark>()
-  /** When the first mark of the waiting batch was added, in elapsed milliseconds; undefined if no mark waits. */
+  /** Elapsed time in milliseconds at which the first waiting mark was added; undefined if no mark waits. */
   #gatheringSince: number | undefined
   #claims = 0
 
@@ -39,7 +40,7 @@ export class PushMarks {
     this.#clock = clock
   }
 
-  /** Records that `claims` more claims began. */
+  /** Records that `claims` further claims have begun. */
   began(claims: number): void {
     this.#claims += claims
   }
@@ -50,12 +51,12 @@ export class PushMarks {
     this.#gatheringSince ??= this.#clock.elapsed()
   }
 
-  /** Returns the last result of a device, unless only the file has it. */
+  /** Returns the last result of a device; undefined if the file has it, or if there is none. */
   resultOf(device: string): PushResult | undefined {
     return this.#unwritten.get(device)?.result
   }
 
-  /** If `isClaim`, records that a claim ended. Writes the marks if they are due. */
+  /** Records that a claim ended if `isClaim` is true. Writes the marks if they are due. */
   async ended(isClaim: boolean): Promise<void> {
     if (isClaim) this.#claims -= 1
     const since = this.#gatheringSince
@@ -98,7 +99,7 @@ export interface PushResultColumns {
   readonly lastPushReason: string | null
 }
 
-/** Returns the result in the columns of a device; null if there is none. */
+/** Returns the result in the columns of a device; null if the device was never notified. */
 export function pushResultFrom({ lastPushAt, lastPushOutcome, lastPushReason }: PushResultColumns): PushResult | null {
   if (lastPushAt === null || lastPushOutcome === null) return null
   return { at: lastPushAt, outcome: lastPushOutcome, reason: lastPushReason }

@@ -10,7 +10,7 @@ import type { Database, Transaction } from '../database/database.ts'
 import { PushMarks } from './push-marks.ts'
 import type { RingIndex } from './ring-index.ts'
 
-// Delay before a failed read is repeated, so that reads do not fail in a tight loop.
+// Delay in milliseconds before a failed read is repeated. Without it, reads would fail in a tight loop.
 const CLAIM_AGAIN_MS = 1_000
 
 const PUSHED = 'SELECT station, id, pushed_through AS through FROM device'
@@ -19,20 +19,20 @@ const MESSAGES = `
   SELECT time AS stamp, station, addressee, source AS "from", seq_id AS seqId, text FROM message
   WHERE time IN (SELECT value FROM json_each(?))`
 
-/** The pending notification of one device. Times are elapsed milliseconds. */
+/** The pending notification of one device. Its times are elapsed milliseconds. */
 interface Entry {
   readonly key: StationKey
   readonly id: DeviceId
   /** The stamp up to which the device has been notified. */
   readonly since: number
-  /** The newest message; undefined if it was stored before the start and is only in the file. */
+  /** The newest message; undefined if only the file has it, because it was stored before the start. */
   newest: StoredMessage | undefined
   isClaimed: boolean
-  /** Fires when the entry becomes due; undefined from then on. */
+  /** Makes the entry due when it fires; undefined once the entry is due. */
   timer: Timer | undefined
-  /** When the oldest message of the notification arrived. */
+  /** Time at which the oldest message of the notification arrived. */
   oldestAt: number
-  /** When the first message arrived after the claim had read the messages; undefined if none did. */
+  /** Time of the first message that arrived after a claim had read the messages; undefined if none arrived. */
   againAt: number | undefined
   tries: number
   refusals: number
@@ -41,11 +41,11 @@ interface Entry {
   result: PushResult | undefined
 }
 
-/** The messages that a claim found in the ring. */
+/** The messages that a claim found in the station's ring. */
 interface Waiting {
-  /** The messages that the device takes; undefined if there are none. */
+  /** The messages of which the device must be notified; undefined if there are none. */
   readonly unpushed: Unpushed | undefined
-  /** Stamp of the newest message, even if the device does not take it. */
+  /** Stamp of the newest message, even if the device's options exclude it; undefined if there is none. */
   readonly through: number | undefined
 }
 
@@ -60,34 +60,34 @@ interface PushQueueParts {
   readonly clock: Clock
 }
 
-/** The queue as the rest of the store uses it. */
+/** The queue as other modules of the store use it. */
 export interface MemoryPushQueue extends PushQueue {
   /** Writes the settlements that are not in the file yet. */
   seal(tx: Transaction): Promise<void>
-  /** Whether the device has a pending notification. */
+  /** Returns whether the device has a pending notification. */
   isPending(station: StationKey, id: DeviceId): boolean
   /** Returns the result of the last try to notify the device; undefined if only the file has it, or there was none. */
   lastResult(station: StationKey, id: DeviceId): PushResult | undefined
 }
 
-/** Opens the queue, with the notifications that the previous process left unsent. */
+/** Opens the queue. It begins with the notifications that the previous process did not send. */
 export async function openPushQueue(queries: Queries, parts: PushQueueParts): Promise<MemoryPushQueue> {
   return new SqlitePushQueue(parts, await withUnpushed(queries, parts.rings))
 }
 
 /**
- * The push queue in memory, with at most one entry per device. Memory suffices, because only one process uses the file.
- * The file records up to which stamp each device was notified, so the next start can recreate the entries.
+ * The push queue in memory, with at most one entry per device. Memory is enough, because only one process uses the
+ * file. The file records up to which stamp each device was notified, so the next start can recreate the entries.
  *
- * An entry waits for the end of its window (`timer`), then is due, then is claimed.
+ * An entry waits until its coalescing window ends (`timer`), then it is due, then it is claimed.
  * - A stored message creates a waiting entry, or joins one that waits or is due. If a message arrives during the claim,
- *   `againAt` records its time.
- * - `settle` removes the entry. If a message arrived during the claim, a new one waits for the rest of its window.
- * - `retryLater` makes the entry wait for its delay. If the read of a claim fails, the entry is due again.
- * - If the device is no longer registered, or has no unpushed message that it takes, the claim removes the entry.
+ * `againAt` records its time.
+ * - `settle` removes the entry. If a message arrived during the claim, a new entry waits for the rest of its window.
+ * - `retryLater` makes the entry wait for a delay. If the read of a claim fails, the entry is due again.
+ * - If the device is no longer registered, or no unpushed message is for it, the claim removes the entry.
  *
- * {@link PushMarks} writes settlements, several at a time. After `close`, no listener is called and no timer runs, but
- * claims can still be settled.
+ * {@link PushMarks} writes the outcomes to the file, several at a time. After `close`, no listener is called and no
+ * timer runs, but claims can still be settled.
  *
  * Public methods are arrow functions, because callers pass them on without this object.
  */
@@ -95,7 +95,7 @@ class SqlitePushQueue implements MemoryPushQueue {
   readonly #parts: PushQueueParts
   /** The entries by {@link deviceKey}. */
   readonly #entries = new Map<string, Entry>()
-  /** Due entries in the order in which they became due, under the platform that the device had at that time. */
+  /** Due entries in the order in which they became due, by the platform that the device had then. */
   readonly #due: Record<Platform, Set<Entry>> = { android: new Set(), ios: new Set(), webpush: new Set() }
   readonly #marks: PushMarks
   readonly #listeners: (() => void)[] = []
@@ -141,7 +141,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     if (!entry) return
     const written = this.#marks.ended(entry.isClaimed)
     entry.isClaimed = false
-    // The next claim reads the messages that arrived during this one.
+    // The next claim reads the messages that arrived during this claim.
     entry.againAt = undefined
     entry.tries = tries
     entry.refusals = refusals
@@ -207,7 +207,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     for (const { id, options } of stations.get(ring)?.devices ?? []) {
       if (!takes(options, message)) continue
       const former = this.#entries.get(deviceKey(ring, id))
-      // If there is no entry, the device has been notified of all earlier messages.
+      // If there is no entry, the device was notified of all earlier messages.
       const entry = former ?? this.#createEntry(ring, id, message.stamp - 1, now)
       entry.newest = message
       if (!former) this.#plan(entry, coalesceMs)
@@ -226,7 +226,7 @@ class SqlitePushQueue implements MemoryPushQueue {
 
   #becomeDue(entry: Entry): void {
     const platform = this.#deviceOf(entry)?.platform
-    // If the device was unregistered meanwhile, its entry is removed.
+    // If the device was unregistered meanwhile, removes its entry.
     if (platform === undefined) this.#entries.delete(deviceKey(entry.key, entry.id))
     else this.#due[platform].add(entry)
   }
@@ -235,7 +235,10 @@ class SqlitePushQueue implements MemoryPushQueue {
     for (const listener of this.#listeners) listener()
   }
 
-  /** Claims at most `room` due entries of a platform. Moves entries of devices that have changed their platform. */
+  /**
+   * Claims at most `room` due entries of a platform. An entry whose device has changed its platform moves to that
+   * platform.
+   */
   #take(platform: Platform, room: number): readonly Entry[] {
     const entries: Entry[] = []
     for (const entry of this.#due[platform]) {
@@ -253,16 +256,16 @@ class SqlitePushQueue implements MemoryPushQueue {
     return entries
   }
 
-  /** Reads the messages that the devices have not been notified of. */
+  /** Reads the messages of which the devices have not been notified. */
   async #read(entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Waiting>> {
     const { database, rings } = this.#parts
     // Reads between transactions, so that no device is notified of a message that may be rolled back.
     return database.read(async (reading) => {
       const waiting = entries.map((entry) => {
         const { registeredAt = 0, options = NO_OPTIONS } = this.#deviceOf(entry) ?? {}
-        // If the device was unregistered and registered again, earlier messages are not included.
+        // If the device was unregistered and registered again, messages before the new registration are excluded.
         const stamps = rings.newer(entry.key, Math.max(entry.since, registeredAt))
-        // Set without an `await` after reading the stamps, so that every later message sets `againAt`.
+        // Do not `await` between reading the stamps and this line. Then every later message sets `againAt` again.
         entry.againAt = undefined
         const isSelective = hasOptions(options) || rings.hasOtherSsids(entry.key)
         return { entry, stamps, options, isSelective }
@@ -320,7 +323,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     this.#plan(next, Math.max(0, againAt + coalesceMs - clock.elapsed()))
   }
 
-  /** Puts entries back in front of the other due ones after their messages could not be read. */
+  /** Puts entries back before the other due ones, because their messages could not be read. */
   #release(entries: readonly Entry[]): void {
     const behind = PLATFORMS.flatMap((platform) => [...this.#due[platform]])
     for (const platform of PLATFORMS) this.#due[platform].clear()
@@ -339,8 +342,8 @@ class SqlitePushQueue implements MemoryPushQueue {
 }
 
 /**
- * Returns the devices with unpushed messages, and the stamp up to which each was notified. They are sorted by their
- * oldest unpushed message.
+ * Returns the devices with unpushed messages, and the stamp up to which each was notified. The device with the oldest
+ * unpushed message is first.
  */
 async function withUnpushed(
   queries: Queries,

@@ -13,11 +13,11 @@ import type { StationMemory } from './station-memory.ts'
 
 const AVATAR_CHARACTERS_A_ROW = 1024
 
-// Adds the station only if the registry is not full.
+// Adds the station, unless the registry is full.
 const ADD_STATION = `
   INSERT INTO station (key, registered_at) SELECT ?1, ?2 WHERE (SELECT count(*) FROM station) < ?3 RETURNING key`
 
-/** Uses the index station_unproven, because a stranger can trigger this search with each request. */
+/** Uses the index station_unproven, because anyone can trigger this search with a request. */
 export const OLDEST_UNPROVEN = `
   SELECT key FROM station WHERE proven = 0 AND registered_at < ?1 AND (SELECT count(*) FROM station) <= ?2
   ORDER BY registered_at LIMIT 1`
@@ -39,7 +39,7 @@ interface RegistrationsParts {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** The writes that register stations and devices, and that prove stations. */
+/** The writes that register stations and devices, and the write that marks a station as proven. */
 export class Registrations {
   readonly #parts: RegistrationsParts
 
@@ -49,7 +49,7 @@ export class Registrations {
 
   readonly register: Write<Registration, RegisterOutcome> = {
     run: (tx, inputs) => eachInTurn(inputs, (registration) => this.#register(tx, registration)),
-    // The weight limits avatars to 50 MB in the queue and 1 MB per transaction.
+    // The weight limits the waiting avatars to 50 MB, and those of one transaction to 1 MB.
     weight: ({ avatar }) => 1 + Math.floor((avatar?.image.length ?? 0) / AVATAR_CHARACTERS_A_ROW),
   }
 
@@ -83,8 +83,8 @@ export class Registrations {
   }
 
   /**
-   * Makes room for one more device beside `siblings`. If there are too many, removes the one that was silent longest,
-   * also from `siblings`. Returns whether there is room.
+   * Makes room for one more device besides `siblings`. If the station has too many, removes the one that was silent for
+   * the longest time, also from `siblings`. Returns false if no device was silent long enough.
    */
   async #makeRoomFor(tx: Transaction, key: StationKey, siblings: SeenDevice[]): Promise<boolean> {
     const { settings, clock } = this.#parts
@@ -96,7 +96,7 @@ export class Registrations {
     return true
   }
 
-  /** Adds a station. In a full registry it replaces the oldest unproven station, if there is one. */
+  /** Adds a station. In a full registry, the station replaces the oldest unproven one, if there is one. */
   async #addStation(
     tx: Transaction,
     key: StationKey,

@@ -10,12 +10,12 @@ export const REMOVE_DEVICES = 'DELETE FROM device WHERE station = ? AND id IN (S
 
 const HAS_FIRST_TOKEN = 'SELECT first_token IS NULL AS yes FROM device WHERE station = ? AND id = ?'
 
-/** Selects the devices of a station to remove. */
+/** Selects the devices to remove from a station. */
 export interface Removal extends DeviceFilter {
   readonly key: StationKey
 }
 
-/** Creates the write that removes devices. With the last device, it removes the station too. */
+/** Creates the write that removes devices. If it removes the last device, it also removes the station. */
 export function removalWrite(memory: StationMemory, rings: Pick<RingIndex, 'discard'>): Write<Removal, RemoveOutcome> {
   return {
     async run(tx, inputs) {
@@ -45,7 +45,7 @@ async function removeOne(tx: Transaction, memory: StationMemory, removal: Remova
   return remaining.length > 0 ? 'devices' : 'station'
 }
 
-/** Whether the device still has its first push token. */
+/** Returns whether the device still has its first push token. */
 async function hasFirstToken(tx: Transaction, key: StationKey, device: Device): Promise<boolean> {
   const [row] = await tx.all<{ yes: number }>(HAS_FIRST_TOKEN, key, device.id)
   return row?.yes === 1

@@ -9,20 +9,20 @@ import type { Transaction } from '../database/database.ts'
 import { loadRows, newestDropped, type Rows, stampOfRow } from './load-rows.ts'
 
 /**
- * Maximum number of dropped rows that stay in the file, about 11 MB. A row leaves its ring when newer messages fill the
- * ring, and stays in the file so that duplicates of it are still recognized. Above this limit, the oldest dropped rows
- * are deleted.
+ * Limit of dropped rows in the file, about 11 MB. A row is dropped from its ring when newer messages fill the ring. It
+ * stays in the file, so that duplicates of it are still recognized. Above the limit, the oldest dropped rows are
+ * deleted.
  */
 const MAX_DROPPED = 100_000
 /**
  * Number of dropped rows that are deleted together, in the order of their stamps. Rows with neighbouring stamps share
- * pages, so whole pages become free. In the order of dropping, stations with different traffic caused seven times as
- * many writes.
+ * pages, so whole pages become free. When rows were deleted in the order of dropping, stations with different traffic
+ * caused seven times as many writes.
  */
 const SWEPT_AT_ONCE = 1000
 /**
- * If at least this many messages arrive together, as many dropped rows are deleted in the same transaction. Then freed
- * pages are reused at once, and written only once.
+ * If at least this many messages arrive together, the same number of dropped rows is deleted in the same transaction.
+ * Then the new rows reuse the freed pages at once, and each page is written only once.
  */
 const MANY = 250
 const SET_DELETED_THROUGH = `
@@ -31,46 +31,46 @@ const SET_DELETED_THROUGH = `
 const DELETE = 'DELETE FROM message WHERE time IN (SELECT value FROM json_each(?))'
 
 /**
- * An index of each station's messages in the file, by their stamps, which are the keys of the rows. It changes with the
- * transaction in progress, and is restored if that is rolled back. Between transactions it matches the file.
+ * An index of each station's messages in the file, by their stamps, which are the keys of the rows. It includes the
+ * transaction in progress; a rollback restores it. Between transactions it matches the file.
  */
 export interface RingIndex {
-  /** Stamps of the messages in a station's ring that are strictly newer than `since`, oldest first. */
+  /** Returns the stamps of the messages in a station's ring that are strictly newer than `since`, oldest first. */
   newer(station: StationKey, since: number): readonly number[]
-  /** The stamp of the station's newest message; 0 if it has none. */
+  /** Returns the stamp of the station's newest message; 0 if it has none. */
   newest(station: StationKey): number
-  /** The stamp of the newest message that was dropped from the station's ring; 0 if there is none. */
+  /** Returns the stamp of the newest message that was dropped from the station's ring; 0 if there is none. */
   newestDropped(station: StationKey): number
-  /** Whether the station's ring may have messages to other SSIDs of its callsign. */
+  /** Returns whether the station's ring may contain messages to other SSIDs of its callsign. */
   hasOtherSsids(station: StationKey): boolean
-  /** Returns all stations with rows in the file. */
+  /** Returns all stations that have rows in the file. */
   keys(): IterableIterator<StationKey>
-  /** Stamps of the messages that were in the station's ring at the start and are still in the file. */
+  /** Returns the stamps of the messages that were in the station's ring at the start and are still in the file. */
   fromBefore(station: StationKey): readonly number[]
   /** Returns the stamps of all dropped rows in the file, oldest first. */
   dropped(): readonly number[]
-  /** Adds messages that `tx` stores at `now` (wall clock). In a full ring, each one drops the oldest. */
+  /** Adds messages that `tx` stores at `now` (wall clock). If the ring is full, each message drops the oldest one. */
   add(tx: Transaction, messages: readonly RingEntry[], now: number): void
-  /** Deletes surplus dropped rows, if there are enough of them, before `coming` new rows are added. */
+  /** Deletes dropped rows above the limit, if there are enough of them, before `coming` new rows are added. */
   sweepFor(tx: Transaction, now: number, coming: number): Promise<void>
-  /** Whether {@link sweep} would delete any row. */
+  /** Returns whether {@link sweep} would delete any row. */
   isSweepable(now: number): boolean
-  /** Deletes up to one slice of dropped rows that have expired at `now` or are surplus. */
+  /** Deletes at most one slice of dropped rows that have expired at `now` or are above the limit. */
   sweep(tx: Transaction, now: number): Promise<void>
-  /** Deletes the rows of stations, at most `atMost` of each. Resolves with the number of deleted rows. */
+  /** Deletes rows of stations, at most `atMost` of each station. Resolves with the number of deleted rows. */
   discard(tx: Transaction, stations: readonly StationKey[], atMost?: number): Promise<number>
 }
 
-/** The parts of a message that the index needs. */
+/** The parts of a message that the index uses. */
 export type RingEntry = Pick<StoredMessage, 'to' | 'ring' | 'stamp'>
 
-/** A row dropped from its ring. */
+/** A row that was dropped from its ring. */
 interface Dropped {
   readonly rows: Rows
   readonly stamp: number
 }
 
-/** The rings of a file, and the senders of the messages to each station before the start. */
+/** The rings of a file, and the senders of the messages that each station had at the start. */
 export interface OpenedRingIndex {
   readonly rings: RingIndex
   readonly senders: Map<StationKey, Set<string>>
@@ -87,12 +87,12 @@ export async function openRingIndex(connection: Connection, settings: HistorySet
 /**
  * The ring index in memory.
  *
- * A row of a station is in its ring, or has been dropped from it. The first `droppedAt.length` entries of `times` are
- * dropped. `add` puts a row into its ring and may drop the oldest; a sweep deletes dropped rows; `discard` deletes any
- * rows.
+ * Each row of a station is in the station's ring, or was dropped from it. The first `droppedAt.length` entries of
+ * `times` are dropped. `add` puts a row into its ring and may drop the oldest one. A sweep deletes dropped rows.
+ * `discard` deletes any rows.
  *
  * `#dropped` orders all dropped rows by stamp. It may contain rows that `discard` has deleted; a sweep skips these.
- * Every change registers how to undo it at a rollback. Rows enter `#dropped` at the commit.
+ * Every change registers how a rollback undoes it. Rows enter `#dropped` at the commit.
  *
  * Public methods are arrow functions, because callers pass them on without this object.
  */
@@ -104,7 +104,9 @@ class MemoryRingIndex implements RingIndex {
   readonly #firstAtStart: ReadonlyMap<StationKey, number>
   readonly #dropped = new FlatQueue<Rows>()
 
-  /** `startedAt`: the newest stamp in the file. `longestMs`: how long duplicates of a message are recognized. */
+  /**
+   * `startedAt`: the newest stamp in the file. `longestMs`: the time for which duplicates of a message are recognized.
+   */
   constructor(stations: Map<StationKey, Rows>, startedAt: number, perStation: number, longestMs: number) {
     this.#stations = stations
     this.#startedAt = startedAt
@@ -182,7 +184,7 @@ class MemoryRingIndex implements RingIndex {
     return deleted.length
   }
 
-  /** Adds a row to its ring. If the ring was full, drops its oldest row from it and returns that row. */
+  /** Adds a row to its ring. If the ring was full, drops the oldest row of the ring and returns that row. */
   #addOne(message: RingEntry, now: number): Dropped | undefined {
     const { stamp, ring } = message
     const key = ringOf(message)
@@ -211,8 +213,8 @@ class MemoryRingIndex implements RingIndex {
 
   /**
    * Returns the oldest dropped row if a sweep should remove it, otherwise undefined. A sweep removes it if there are
-   * too many dropped rows, if it has expired at `now`, or if it is no longer in the file. `swept`: how many rows of
-   * each station this sweep has already taken.
+   * too many dropped rows, if it has expired at `now`, or if it is no longer in the file. `swept`: the number of rows
+   * of each station that this sweep has already taken.
    */
   #nextSurplus(now: number, swept?: ReadonlyMap<Rows, number>): Dropped | undefined {
     const rows = this.#dropped.peek()
@@ -220,7 +222,8 @@ class MemoryRingIndex implements RingIndex {
     if (!rows || stamp === undefined) return undefined
     const index = swept?.get(rows) ?? 0
     const isDeleted = rows.times[index] !== stamp
-    // The difference may have either sign, so that a clock that was wrong for a while has no lasting effect.
+    // Compares absolute differences. Otherwise, after a clock was wrong for a while, rows dropped in the future would
+    // stay too long.
     const isExpired = Math.abs(now - (rows.droppedAt[index] ?? now)) >= this.#longestMs
     return isDeleted || isExpired || this.#dropped.length > MAX_DROPPED ? { rows, stamp } : undefined
   }
@@ -240,7 +243,7 @@ class MemoryRingIndex implements RingIndex {
     const deleted = [...counts].flatMap(([rows, count]) => cutDropped(tx, rows, count))
     if (deleted.length === 0) return
     await tx.all(DELETE, JSON.stringify(deleted))
-    // While the file has other dropped rows of a station, a start reads the newest one from them.
+    // While a station has dropped rows in the file, a start takes the newest one from them, so nothing must be written.
     const through = [...counts.keys()]
       .filter(({ droppedAt }) => droppedAt.length === 0)
       .map(({ station, deletedThrough }) => [station, deletedThrough])

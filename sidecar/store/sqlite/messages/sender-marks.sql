@@ -1,4 +1,4 @@
--- Messages of senders, the newest last. ?1: JSON of an array of [source, array of stamps].
+-- Messages of senders, oldest first. ?1: JSON of an array of [source, array of stamps].
 SELECT json_group_array(
   json_array(station, source, seq_id, hex(text), received_at, coalesce(addressee, station))) AS marks
 FROM (

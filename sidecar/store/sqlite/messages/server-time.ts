@@ -4,36 +4,36 @@ import type { Stamps } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 
-/** The stamps as the rest of the store uses them. */
+/** The stamps as other modules of the store use them. */
 export interface StampSequence extends Stamps {
-  /** The newest stamp that was issued, or may have been issued before the start. */
+  /** The newest stamp that was issued, or that may have been issued before the start. */
   readonly newest: number
   /**
-   * Takes `count` consecutive stamps for rows of `tx`, which must {@link cover} them. Returns the first. A rollback of
-   * `tx` returns them to the sequence.
+   * Takes `count` consecutive stamps for rows of `tx`, and returns the first. The transaction must then call {@link
+   * cover}. A rollback of `tx` makes the stamps available again.
    */
   take(tx: Transaction, count: number): number
-  /** Ensures that the stamps taken by `tx` are reserved in the file. */
+  /** Ensures that the file has reserved the stamps taken by `tx`. */
   cover(tx: Transaction): Promise<void>
-  /** Cancels the unused part of the reservation, so that the next start continues right after the newest stamp. */
+  /** Gives up the unused part of the reservation, so that the next start continues right after the newest stamp. */
   seal(tx: Transaction): Promise<void>
 }
 
-// How far ahead of the newest stamp a write reserves stamps. A crash skips at most this many stamps.
+// Number of stamps that a write reserves beyond the newest one. A crash skips at most this many stamps.
 const AHEAD_MS = 10_000
 const ISSUE_ATTEMPTS = 3
 
-/** Opens the sequence after the stamps that the file has reserved. */
+/** Opens the sequence. It continues after the stamps that the file has reserved. */
 export async function openServerTime(queries: Queries, database: Database, clock: Clock): Promise<StampSequence> {
   const [state] = await queries.all<{ reserved: number }>('SELECT reserved_time AS reserved FROM state')
   return new ReservedStamps(state?.reserved ?? 0, database, clock)
 }
 
 /**
- * Issues stamps of max(clock, newest + 1): the time in milliseconds, but always above the previous stamp. In a burst of
- * more than one stamp per millisecond, stamps run ahead of the clock, which then catches up.
+ * Issues stamps of max(clock, newest + 1): the time in milliseconds, but always above the previous stamp. If there are
+ * more stamps than milliseconds, stamps run ahead of the clock, which later catches up.
  *
- * A stamp is issued only after it was reserved in the file. Otherwise it could be issued again if the clock is set back
+ * A stamp is issued only after the file has reserved it. Otherwise it could be issued again if the clock is set back
  * after a crash. Stamps are reserved in advance: once `#newest` reaches `#reserved`, a write reserves more. Callers
  * share a reservation in progress.
  *
@@ -68,7 +68,7 @@ class ReservedStamps implements StampSequence {
       })
       await this.#reserving
     }
-    // At each attempt, other callers used up all stamps reserved for ten seconds.
+    // At each attempt, other callers used up the ten seconds of stamps that the write had reserved.
     throw new StoreError('store_overloaded')
   }
 
@@ -77,7 +77,7 @@ class ReservedStamps implements StampSequence {
     const first = this.#next()
     const top = first + count - 1
     this.#newest = top
-    // Otherwise each failed write on a full disk would use up stamps.
+    // Without this, each failed write on a full disk would use up stamps.
     tx.onRollback(() => {
       if (this.#newest === top) this.#newest = former
     })
@@ -96,7 +96,7 @@ class ReservedStamps implements StampSequence {
     return Math.max(this.#clock.now(), this.#newest + 1)
   }
 
-  /** Issues a reserved stamp. Returns undefined if all are used up. */
+  /** Issues a stamp that is already reserved. Returns undefined if all reserved ones are used up. */
   #tryIssue(): number | undefined {
     const stamp = this.#next()
     if (stamp > this.#reserved) return undefined

@@ -1,4 +1,4 @@
--- Adds a device, or writes the registration of one that exists.
+-- Adds a device, or updates the registration of an existing one.
 INSERT INTO device (
   station, id, platform, push_token, ack_messages, registered_at, last_seen_at, pushed_through, blocked, want_acks,
   any_ssid)

@@ -15,17 +15,17 @@ import type { Transaction } from '../database/database.ts'
  * A copy of the registry in memory. The file has the same data.
  *
  * `get` returns committed data. A transaction in progress records its changes with {@link change} and reads them with
- * {@link current}. When it commits, `get` returns the changes; when it rolls back, they are discarded. So the copy is
- * never newer than the file, except for the times of heartbeats. {@link touch} updates those in place, and they are
- * written to the file only once an hour.
+ * {@link current}. After its commit, `get` returns the changes; a rollback discards them. So the copy is never newer
+ * than the file, except for the times of heartbeats. {@link touch} updates those times in place, and they are written
+ * to the file only once an hour.
  */
 export class StationMemory {
   readonly #stations = new Map<StationKey, SeenStation>()
-  /** Changes of the transaction in progress; undefined for a station that it removed. */
+  /** Changes of the transaction in progress, by station; undefined for a station that it removed. */
   readonly #uncommitted = new Map<StationKey, SeenStation | undefined>()
-  /** The `lastSeenAt` of each device in the file, which may be up to an hour old. */
+  /** The `lastSeenAt` that the file has for each device. It may be up to an hour old. */
   readonly #lastSeenInFile = new WeakMap<Device, number>()
-  /** Stations that are not proven according to the file. */
+  /** Stations that are not proven, according to the file. */
   readonly #unproven: Set<StationKey>
   readonly #counts = createPlatformCounts()
   readonly #anySsid = new AnySsidStations()
@@ -112,12 +112,14 @@ export class StationMemory {
     return this.#lastSeenInFile.get(device) ?? 0
   }
 
-  /** Records the `lastSeenAt` of a device in the file. */
+  /** Records the `lastSeenAt` that the file has for a device. */
   setLastSeenInFile(device: SeenDevice, time: number): void {
     this.#lastSeenInFile.set(device, time)
   }
 
-  /** Records the time of a heartbeat in memory. Returns undefined if the registration also changes something else. */
+  /**
+   * Records a heartbeat in memory and returns the station. Returns undefined if the registration changes anything else.
+   */
   touch(registration: Registration, now: number): Station | undefined {
     const station = this.#stations.get(registration.key)
     if (!station || !changesNothing(registration, station)) return undefined

@@ -24,8 +24,8 @@ import type { RingIndex } from './ring-index.ts'
 import type { StampSequence } from './server-time.ts'
 import { StationMemory } from './station-memory.ts'
 
-// A heartbeat that changes nothing is written only once an hour. This is exact enough, because stations expire after
-// days.
+// Interval at which the time of an unchanged heartbeat is written. An hour is exact enough, because stations expire
+// after days.
 const LAST_SEEN_WRITE_MS = 3_600_000
 const HOUR_MS = 3_600_000
 
@@ -35,8 +35,8 @@ const AVATARS = `
   SELECT station, icon, image, hash FROM avatar
   WHERE station IN (SELECT value FROM json_each(?)) AND hash <> ''`
 
-// Number of avatars in a slice: at most 120 KB, read in half a millisecond. A message that arrives meanwhile waits for
-// one slice.
+// Number of avatars per read: at most 120 KB, read in half a millisecond. A message that arrives meanwhile waits for
+// one read.
 const AVATARS_PER_READ = 5
 
 interface AvatarRow extends AvatarRecord {
@@ -50,15 +50,16 @@ interface StationsOptions {
   readonly log: Log
 }
 
-/** The registry as the rest of the store uses it. */
+/** The registry as other modules of the store use it. */
 export interface StationTable extends Stations {
   /**
-   * Returns the stamp of the station's registration, including uncommitted changes; undefined if it is not registered.
+   * Returns the stamp of the station's registration; undefined if the station is not registered. Includes the
+   * transaction in progress.
    */
   registeredAt(key: StationKey): number | undefined
 }
 
-/** Opens the registry, and reads it into memory. */
+/** Reads the registry into memory and opens it. */
 export async function openStations(
   queries: Queries,
   database: Database,
@@ -83,9 +84,9 @@ interface SqliteStationsParts extends Omit<StationsOptions, 'log'> {
 /**
  * The registry in a file that only this process uses.
  *
- * Reads come from {@link StationMemory}. Writes go through the database's queue, and memory changes once the file has
- * changed. The time of a heartbeat that changes nothing else is kept in memory, and written once an hour. But while a
- * write of its station is queued, the heartbeat is queued behind it, because memory is about to change.
+ * Reads use {@link StationMemory}. Writes go through the database's queue, and memory changes once the file has
+ * changed. The time of a heartbeat that changes nothing else stays in memory, and is written once an hour. While a
+ * write for its station is queued, a heartbeat is queued too, because that write is about to change memory.
  *
  * Public methods are arrow functions, because callers pass them on without this object.
  */
@@ -93,7 +94,7 @@ class SqliteStations implements StationTable {
   readonly #database: Database
   readonly #memory: StationMemory
   readonly #clock: Clock
-  /** The number of writes of each station that are in the queue. */
+  /** The number of queued writes, by station. */
   readonly #queued = new Map<StationKey, number>()
   readonly #newStations: RateLimit
   readonly #registrations: Registrations
@@ -138,7 +139,7 @@ class SqliteStations implements StationTable {
     try {
       return await this.#write(this.#registrations.register, registration)
     } catch (error) {
-      // A heartbeat that changes only its time needs no write, so it can succeed while the disk is full.
+      // An unchanged heartbeat needs no write, so it succeeds even while the disk is full.
       const unchanged = this.#memory.touch(registration, this.#clock.now())
       if (unchanged) return { kind: 'refreshed', station: unchanged }
       throw error
@@ -149,7 +150,7 @@ class SqliteStations implements StationTable {
     this.#write(this.#removal, { key, ...filter })
 
   readonly prove = (key: StationKey): void => {
-    // If this fails, the next call tries again. The mark is not urgent.
+    // If the write fails, the next call repeats it. The mark is not urgent.
     if (this.#memory.isUnproven(key) && !this.#queued.has(key))
       this.#write(this.#registrations.prove, { key }).catch(() => undefined)
   }
@@ -159,7 +160,7 @@ class SqliteStations implements StationTable {
 
   readonly avatars = async (keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarRecord>> => {
     const avatars = new Map<StationKey, AvatarRecord>()
-    // Reads at least one slice, even without keys, because `/healthz` calls this to check that the file can be read.
+    // Reads at least one slice, even without keys, because `/healthz` calls this to check that the file is readable.
     for (let first = 0; first === 0 || first < keys.length; first += AVATARS_PER_READ) {
       const slice = JSON.stringify(keys.slice(first, first + AVATARS_PER_READ))
       const rows = await this.#database.readBehind((reading) => reading.all<AvatarRow>(AVATARS, slice))
@@ -180,12 +181,13 @@ class SqliteStations implements StationTable {
     }
   }
 
-  /** Records the heartbeat of an unchanged device in memory only, unless the time in the file is too old. */
+  /** Records the heartbeat of an unchanged device in memory only. Returns undefined if the heartbeat needs a write. */
   #refreshInMemory(registration: Registration): Station | undefined {
     const { key, deviceId } = registration
     const device = deviceOf(this.#memory.get(key), deviceId)
     if (!device || this.#queued.has(key) || this.#memory.isUnproven(key)) return undefined
-    // The difference may have either sign, so that a clock that was wrong for a while has no lasting effect.
+    // Compares absolute differences. Otherwise, after a clock was wrong for a while, a time in the future would never
+    // be updated.
     const now = this.#clock.now()
     if (Math.abs(now - this.#memory.lastSeenInFile(device)) > LAST_SEEN_WRITE_MS) return undefined
     return this.#memory.touch(registration, now)
