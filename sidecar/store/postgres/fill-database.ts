@@ -10,7 +10,7 @@ import { type SqlValue, withoutNul } from './database/sql-values.ts'
 import { messageIdentity } from './messages/message-identity.ts'
 import { CHANNEL } from './schema/schema-files.ts'
 
-/** An error of a fill that changed nothing in the database. `remedy` says what the operator should do. */
+/** The error of a fill that changed nothing in the database. `remedy` tells the operator what to do. */
 export class FillError extends Error {
   override readonly name = 'FillError'
   readonly remedy: string
@@ -47,13 +47,13 @@ const INSERT_PUSHES = `
   SELECT key, max(time), now_ms(), now_ms() FROM device JOIN ring USING (station)
   WHERE time > pushed_through GROUP BY key`
 
-// Sets stamps above all those of the file. Makes instances that follow changes read everything again.
+// Sets the clock above all stamps of the file. Makes instances that follow changes read all stations again.
 const SET_CLOCK = `
   UPDATE clock SET per_station = $2, station_count = (SELECT count(*) FROM station),
     last = greatest(last, $1::bigint + 1), changes_since = greatest(last, $1::bigint + 1)`
 const NOTIFY = `SELECT pg_notify('${CHANNEL}', '')`
 
-// Replaces existing keys. No phone uses them yet, because there are no stations and no instances.
+// Replaces existing keys. No phone uses those, because the database has no stations and no instances.
 const SET_KEYS =
   'INSERT INTO keyring (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value'
 
@@ -62,15 +62,15 @@ const COUNTS = `
     (SELECT count(*) FROM ring WHERE time > 0) AS messages, (SELECT count(*) FROM dropped) AS dropped`
 
 interface FillOptions {
-  /** Minimum number of slots per ring. */
+  /** Minimum number of slots in each ring. */
   readonly perStation: number
-  /** The VAPID keys of Web Push as JSON, if the source has any. */
+  /** The VAPID keys of Web Push as JSON; undefined if the source has none. */
   readonly vapidKeys: string | undefined
 }
 
 /**
- * Writes all of `contents` into a database that has the tables, but no stations and no running instance. One
- * transaction writes everything or nothing. Notifications that phones have not received yet are due at once. Rejects
+ * Writes all of `contents` into a database that has the tables, but no stations and no running instances. One
+ * transaction writes everything or nothing. Notifications that phones have not received yet become due at once. Rejects
  * with a {@link FillError} or a `StoreError`.
  */
 export async function fillDatabase(
@@ -80,10 +80,10 @@ export async function fillDatabase(
 ): Promise<ContentCounts> {
   const outcome = await postgres.onOwnConnection(async ({ query, run }) => {
     await run('BEGIN')
-    // Locks the clock row until the end, so that no station registers meanwhile.
+    // Locks the clock row until the transaction ends, so that no station registers meanwhile.
     await query('SELECT take_stamp()')
     const obstacle = await obstacleIn({ query })
-    // Without a commit, the transaction is rolled back when the connection ends.
+    // Without a commit, the end of the connection rolls the transaction back.
     if (obstacle) return obstacle
     const counts = await fillAll({ query }, contents, options)
     if (countsInWords(counts) === countsInWords(contents.counts)) await run('COMMIT')

@@ -1,5 +1,5 @@
--- Deletes a slice of the changes that are over a day old. Notes that in the clock with the deletion: an instance that
--- has not read so far reads everything again.
+-- Deletes a slice of the changes that are older than a day, and records in the clock that they are deleted. An instance
+-- that has not read them yet reads all stations again.
 WITH old AS (
   SELECT version FROM station_change WHERE version < now_ms() - 86400000 /* DAY_MS */
   ORDER BY version LIMIT 500 /* SLICE_ROWS */

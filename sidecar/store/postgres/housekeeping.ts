@@ -4,24 +4,25 @@ import type { Queries } from './database/connection.ts'
 import type { SqlValue } from './database/sql-values.ts'
 
 /**
- * Limit of rows that one statement deletes. It takes a few milliseconds, and other statements run between two of them.
+ * Limit of rows that one statement deletes. It takes a few milliseconds, and other statements run between two such
+ * statements.
  */
 const SLICE_ROWS = 500
-/** Number of expired stations that one statement lists. */
+/** Limit of expired stations that one statement lists. */
 const SLICE_STATIONS = 100
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** Maximum number of rows in `dropped`, as in the SQLite store. */
+/** Limit of rows in the table `dropped`, as in the SQLite store. */
 const MAX_DROPPED = 100_000
 
 const EXPIRED = `SELECT DISTINCT station FROM device WHERE last_seen_at < $1 AND station > $2 ORDER BY station LIMIT ${SLICE_STATIONS}`
 
-/** Returns a statement that deletes up to {@link SLICE_ROWS} rows of `table` that match the condition `rows`. */
+/** Returns a statement that deletes at most {@link SLICE_ROWS} rows of `table` that match the condition `rows`. */
 const slice = (table: string, rows: string) =>
   `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE ${rows} LIMIT ${SLICE_ROWS})) RETURNING 1`
 
-// The condition is checked at the deletion, so a station that has just registered keeps its rows.
+// The deletion itself checks the condition, so a station that has just registered keeps its rows.
 const orphansOf = (table: string, owner = 'station') =>
   `NOT EXISTS (SELECT FROM ${owner} WHERE ${owner}.key = ${table}.station)`
 const ORPHANS = [
@@ -38,7 +39,7 @@ const BOUND_DROPPED = slice('dropped', `id <= (SELECT max(id) FROM dropped) - ${
 const FORGET_ACKS = slice('ack_sent', 'abs(now_ms() - at) >= $1')
 const FORGET_NEW_STATIONS = slice('new_station', `abs(now_ms() - at) >= ${HOUR_MS}`)
 const FORGET_LEASES = slice('lease', `abs(now_ms() - lease_until) >= ${HOUR_MS}`)
-// Keeps the row of the instance seen last, because it tells since when phones were not served.
+// Keeps the row of the instance that was seen last. Its time shows since when no instance served phones.
 const FORGET_INSTANCES = slice(
   'instance',
   `abs(now_ms() - seen_at) >= ${DAY_MS} AND seen_at < (SELECT max(seen_at) FROM instance)`,
@@ -53,15 +54,15 @@ const PRESENT_SINCE = 'SELECT present_since AS "presentSince" FROM clock'
 interface HousekeepingParts {
   readonly database: Queries
   readonly stations: Pick<Stations, 'remove'>
-  /** How long after a message its duplicates are recognized. */
+  /** Milliseconds for which duplicates of a message are recognized. */
   readonly duplicateMs: number
-  /** How long an ack prevents another for the same message. */
+  /** Milliseconds for which an ack prevents another ack of the same message. */
   readonly ackMs: number
 }
 
 /**
- * Opens the housekeeping of the database. The instance that holds the housekeeping lease does it for all instances. If
- * a run fails half-way, the next one completes the work.
+ * Opens the housekeeping of the database. The instance that holds the housekeeping lease does the work for all
+ * instances. If a run fails, the next one completes the work.
  */
 export function openHousekeeping({ database, stations, duplicateMs, ackMs }: HousekeepingParts): Housekeeping {
   const { query } = database
@@ -106,7 +107,7 @@ export function openHousekeeping({ database, stations, duplicateMs, ackMs }: Hou
       const [size] = await query<{ bytes: number }>(SIZE)
       return size?.bytes ?? Number.NaN
     },
-    // Unknown, because the disk belongs to the database server.
+    // The free space is unknown, because the disk belongs to the database server.
     freeBytes: () => Promise.resolve(Number.NaN),
   }
 }

@@ -7,9 +7,9 @@ import { inspectKeyring } from './keyring.ts'
 import { inspectSchema } from './schema/migrations.ts'
 
 /**
- * Checks whether the store could be opened, with the same warnings, without creating or upgrading anything. Rejects
- * with the same `StoreError` as opening would, except `instance_taken`. Passes the keyring of the database to
- * `checkKeys`, and rejects if that does.
+ * Checks whether the store can be opened, and logs the same warnings, without creating or upgrading anything. Passes
+ * the keyring of the database to `checkKeys`. Rejects if `checkKeys` does, or with the same `StoreError` as opening
+ * would, except `instance_taken`.
  */
 export async function inspectPostgres(
   settings: PostgresSettings,

@@ -11,8 +11,8 @@ export function openKeyring({ query }: Queries): Keyring {
   return {
     async settle(name, proposal) {
       await query(PROPOSE, [name, proposal])
-      // This is a separate statement, because the first one cannot see the row of an instance that proposed at the same
-      // time.
+      // A separate statement is needed, because the first one cannot see the row of an instance that proposed a value
+      // at the same time.
       const [row] = await query<{ value: string }>(READ, [name])
       if (!row) throw new StoreError('store_fault')
       return row.value
@@ -20,7 +20,7 @@ export function openKeyring({ query }: Queries): Keyring {
   }
 }
 
-/** Opens a keyring that writes nothing: if a key is missing, `settle` only returns the proposal. */
+/** Opens a keyring that writes nothing. If a key is missing, `settle` returns the proposal without storing it. */
 export function inspectKeyring({ query }: Queries): Keyring {
   return {
     async settle(name, proposal) {

@@ -22,13 +22,13 @@ import { openReports } from './stations/station-reports.ts'
 
 export interface PostgresStoreSettings extends StoreSettings, PostgresSettings {}
 
-/** How long a start keeps trying to reach the database. A failover takes less. */
+/** Time in milliseconds for which a start tries to reach the database. A failover takes less. */
 const START_MS = 60_000
 const TRY_MS = 1000
-/** Errors that occur during a failover and then pass. */
+/** Codes of errors that occur during a failover and then end. */
 const PASSING: ReadonlySet<StoreErrorCode> = new Set(['database_unreachable', 'database_read_only', 'database_older'])
 const PROBE_EVERY_MS = 5000
-/** How long a stop waits for messages in progress to be stored. */
+/** Time in milliseconds that a stop waits for messages that are being stored. */
 const LAST_MS = 300
 
 const FIT_RINGS = 'SELECT fit_rings($1)'
@@ -37,7 +37,7 @@ const FIT_RINGS = 'SELECT fit_rings($1)'
  * Opens the store in the PostgreSQL database of `settings`, which other instances may use too. Creates the schema, or
  * upgrades it to the newest version. Retries an unreachable database for a minute, or until `stopping` is aborted.
  *
- * Rejects with a {@link StoreError}: `database_unreachable`, one of the refusals of PostgreSQL, `database_untrusted`,
+ * Rejects with a {@link StoreError}: `database_unreachable`, one of PostgreSQL's refusals, `database_untrusted`,
  * `database_read_only`, `database_pooled`, `database_newer`, `database_outdated`, `database_too_old`, `instance_taken`
  * or `pg_missing`.
  */
@@ -48,7 +48,7 @@ export async function openPostgresStore(
   metrics: Pick<Metrics, 'count'> = { count() {} },
   stopping?: AbortSignal,
 ): Promise<SharedStore> {
-  // Reacts to `stopping` only while the store opens. Later, other parts still use the store while they stop, and the
+  // Reacts to `stopping` only while the store opens. Later, other modules still use the store while they stop, and the
   // caller closes it after them.
   const start = new AbortController()
   const stopEarly = () => start.abort()
@@ -68,7 +68,7 @@ async function openUntil(
   metrics: Pick<Metrics, 'count'>,
 ): Promise<SharedStore> {
   const postgres = await connectPostgres(settings, clock, log, stopping)
-  // This timer keeps the process alive: the clock's timers do not, and nothing else may be running yet.
+  // Keeps the process alive. The timers of `clock` do not, and nothing else may be running yet.
   const alive = setInterval(() => undefined, START_MS)
   try {
     return buildStore(await begin(postgres, settings, clock, log, stopping), settings, clock, metrics)
@@ -101,7 +101,7 @@ async function begin(
     } catch (error) {
       const passes = error instanceof StoreError && PASSING.has(error.code)
       if (!passes || clock.elapsed() + TRY_MS > until) throw error
-      // After a stop, the next try rejects because the connections are closed.
+      // After a stop, the next attempt rejects, because the connections are closed.
       await pause(TRY_MS, clock, stopping)
     }
   }
@@ -122,7 +122,7 @@ function pause(ms: number, clock: Clock, stopping: AbortSignal): Promise<void> {
 
 async function tryToBegin(postgres: Postgres, settings: PostgresStoreSettings, clock: Clock, log: Log): Promise<Begun> {
   await migrate(postgres)
-  // If the ring size in the settings has changed, trims all rings at once, which may take a while.
+  // If the ring size in the settings has changed, trims all rings, which may take minutes.
   await postgres.onOwnConnection(({ query }) => query(FIT_RINGS, [settings.history.perStation], WHOLE_TABLE_MS))
   await warnOfLoss(postgres, log)
   const instance = await openInstance(postgres, settings.instance, clock, log)
@@ -190,7 +190,8 @@ function buildStore(
 }
 
 /**
- * Probes the database regularly. Otherwise, while no messages arrive, a database that refuses writes goes unnoticed.
+ * Probes the database regularly. Without probes, a database that refuses writes would go unnoticed while no messages
+ * arrive.
  */
 function startProbes(postgres: Pick<Postgres, 'probe'>, clock: Clock): { stop(): void } {
   let timer: Timer
@@ -216,7 +217,7 @@ async function closeAll(parts: OpenedParts): Promise<void> {
   probes.stop()
   stations.close()
   pushes.close()
-  // The store closes even if this takes too long: a lost cursor does no harm, and leases expire by themselves.
+  // Closes the store even if this takes too long. A lost cursor does no harm, and leases expire by themselves.
   const last = Promise.all([appends.idle().then(cursors.seal), receivedAcks.idle(), instance.close()])
   await within(LAST_MS, last, clock).catch(() => undefined)
   await postgres.close()

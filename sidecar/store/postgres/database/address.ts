@@ -4,13 +4,13 @@ import { isLoopback } from '../../../config/address-scope.ts'
 import { addressesOf } from '../../../config/postgres-address.ts'
 import { StoreError } from '../../../errors.ts'
 
-/** One host, with the database and user, of a PostgreSQL address in the setting `database`. */
+/** One host of the PostgreSQL address in the setting `database`, with the database and the user. */
 export interface DatabaseAddress {
-  /** A name, an IP address, or the folder of a Unix socket. */
+  /** A host name, an IP address, or the folder of a Unix socket. */
   readonly host: string
   readonly port: number
   readonly database: string
-  /** If user or password is absent, libpq's environment variables and its password file apply. */
+  /** User and password. If one is absent, libpq's environment variables and its password file apply. */
   readonly user: string | undefined
   readonly password: string | undefined
 }
@@ -22,7 +22,7 @@ export function readAddresses(address: string): readonly DatabaseAddress[] {
   return addressesOf(address).map(readAddress)
 }
 
-/** Parses an address with one host. Never throws the error of `URL`, because it would quote the password. */
+/** Parses an address with one host. Never throws `URL`'s own error, because that would quote the password. */
 export function readAddress(address: string): DatabaseAddress {
   if (!URL.canParse(address)) throw new StoreError('database_unreachable')
   const { hostname, port, pathname, username, password } = new URL(address)
@@ -37,15 +37,15 @@ export function readAddress(address: string): DatabaseAddress {
   }
 }
 
-/** Whether a connection to this address stays on this machine. */
+/** Returns whether a connection to this address stays on this machine. */
 export function isLocal({ host }: DatabaseAddress): boolean {
-  // Only an IP address can be loopback: a host name that starts with `127.` may lead anywhere.
+  // Only an IP address is checked for loopback, because a host name that starts with `127.` may lead anywhere.
   return host === 'localhost' || host.startsWith('/') || (isIP(host) !== 0 && isLoopback(host))
 }
 
 /**
- * Returns the TLS options for an address. TLS is required, except on this machine without a configured CA. The
- * certificate must name the host.
+ * Returns the TLS options for an address. TLS is required, unless the address is on this machine and no CA is
+ * configured. The certificate must name the host.
  */
 export async function tlsTo(
   address: DatabaseAddress,

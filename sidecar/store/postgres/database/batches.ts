@@ -10,26 +10,26 @@ interface Waiting<In, Out> {
 
 interface BatchOptions<In, Out> {
   /**
-   * Handles several inputs in one statement. Resolves with one output per input, in the same order. If it rejects, all
-   * inputs fail.
+   * Handles several inputs in one statement. Resolves with one output per input, in the same order. If it rejects,
+   * `add` rejects for all of these inputs.
    */
   readonly run: (inputs: readonly In[]) => Promise<readonly Out[]>
-  /** Limit of one statement, as a sum of {@link weight}. A single input may exceed it. */
+  /** Limit of a statement's inputs, as a sum of {@link weight}. A single input may exceed it. */
   readonly most: number
-  /** Limit of statements in progress at a time. */
+  /** Limit of the number of statements in progress. */
   readonly parallel: number
-  /** Limit of the waiting inputs, as a sum of {@link weight}. Above it, `add` rejects with `store_overloaded`. */
+  /** Limit of the waiting inputs, as a sum of {@link weight}. Beyond it, `add` rejects with `store_overloaded`. */
   readonly mostWaiting: number
   /** Returns the number of rows that an input needs; 1 by default. */
   readonly weight?: (input: In) => number
   /**
-   * Milliseconds for which the next statement waits to gather more inputs, unless enough for a full one wait; 0 by
-   * default.
+   * Milliseconds for which the next statement waits to gather more inputs; 0 by default. It does not wait if enough
+   * inputs for a full statement are queued.
    */
   readonly gatherMs?: number
 }
 
-/** A queue of inputs for statements. Inputs that arrive while statements are in progress share the next statement. */
+/** A queue of inputs for statements. Inputs that arrive while statements are in progress share a later statement. */
 export interface Batches<In, Out> {
   add(input: In): Promise<Out>
   /** Resolves when no input waits and no statement is in progress. */
@@ -45,9 +45,9 @@ export function openBatches<In, Out>(options: BatchOptions<In, Out>): Batches<In
  * The queue of inputs. If fewer statements than `parallel` are in progress, an input starts a statement at once, with
  * all inputs added in the same turn. Otherwise it waits until a statement ends.
  *
- * When a statement ends, the next one starts before the callers of the first get their outputs, so that the database is
- * not idle. With `gatherMs`, these callers get their outputs first, and the next statement waits. It does not wait if
- * enough inputs for a full statement are queued.
+ * Without `gatherMs`, the next statement starts before the callers of the ended one get their outputs, so that the
+ * database is never idle. With `gatherMs`, these callers get their outputs first, and the next statement waits to
+ * gather inputs. It does not wait if enough inputs for a full statement are queued.
  */
 class QueuedBatches<In, Out> implements Batches<In, Out> {
   readonly #options: BatchOptions<In, Out>
@@ -76,7 +76,7 @@ class QueuedBatches<In, Out> implements Batches<In, Out> {
   }
 
   readonly idle = async (): Promise<void> => {
-    // Waits until statements that are about to begin have begun. All other inputs wait for a statement in progress.
+    // Waits for the statements that are about to start. All other inputs wait for a statement in progress.
     await Promise.resolve()
     while (this.#inProgress.size > 0) await Promise.race(this.#inProgress)
   }

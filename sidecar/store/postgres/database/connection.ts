@@ -17,18 +17,18 @@ import { StatementPools } from './statement-pools.ts'
 export interface Queries {
   /**
    * Runs one statement. The server prepares each statement once per connection and keeps it, so `text` must be a
-   * constant. `bigint` is returned as a number.
+   * constant. Returns each `bigint` as a number.
    */
   query<Row>(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>
 }
 
 /**
- * A connection for one caller. If a statement has no answer within `answerMs` (default: one minute), it rejects with
- * `database_unreachable`.
+ * A connection that one caller uses alone. If a statement has no answer within `answerMs` (default: one minute), it
+ * rejects with `database_unreachable`.
  */
 export interface OwnConnection extends Queries {
   query<Row>(text: string, values?: readonly SqlValue[], answerMs?: number): Promise<readonly Row[]>
-  /** Runs several statements without values. */
+  /** Runs several statements that have no parameters. */
   run(text: string, answerMs?: number): Promise<void>
 }
 
@@ -36,21 +36,23 @@ export interface OwnConnection extends Queries {
 export interface Postgres extends Queries {
   /** Runs a statement that only reads. Reads have reserved connections, so waiting writes never block them. */
   readonly read: Queries['query']
-  /** Gives `work` its own connection, which is closed afterwards. A transaction that is open then is rolled back. */
+  /**
+   * Passes `work` a connection of its own, which is closed afterwards. A transaction that is still open is rolled back.
+   */
   onOwnConnection<T>(work: (connection: OwnConnection) => Promise<T>): Promise<T>
   /**
-   * Calls `heard` at each notification on `channel`, and whenever notifications may have been missed. Uses its own
-   * connection, and reconnects automatically.
+   * Calls `heard` at each notification on `channel`, and whenever a notification may have been missed. Uses a
+   * connection of its own, and reconnects automatically.
    */
   listen(channel: string, heard: () => void): void
   /**
-   * Returns the newest timeline found by a connection. A newer timeline means that a standby took over, which may lack
-   * the last commits. Returns 0 before the first connection, and if the server does not reveal its timeline.
+   * Returns the newest timeline that a connection found. A newer timeline means that a standby took over, which may
+   * lack the last commits. Returns 0 before the first connection, and if the server does not reveal its timeline.
    */
   timeline(): number
   /**
-   * Returns the fault that made the last statements fail; undefined if the database works. After the first {@link
-   * probe}, a faulty database is probed each second.
+   * Returns the fault because of which the last statements failed; undefined if the database works. After the first
+   * call of {@link probe}, a faulty database is probed each second.
    */
   fault(): StoreErrorCode | undefined
   /** Tests whether messages can be stored, and updates {@link fault}. Concurrent calls share a probe. Never rejects. */
@@ -60,7 +62,7 @@ export interface Postgres extends Queries {
 }
 
 export interface PostgresSettings {
-  /** The address, `postgres://…`. It may include a password, which appears in no log line and no error. */
+  /** The address, `postgres://…`. It may contain a password, which appears in no log line and no error. */
   readonly database: string
   readonly databaseTls: { readonly caFile: string | null }
 }
@@ -68,17 +70,17 @@ export interface PostgresSettings {
 const CONNECT_MS = 5000
 const STATEMENT_MS = 10_000
 /**
- * Limit of waiting for an answer. It exceeds {@link STATEMENT_MS}, so that the server gives up first and reports the
- * outcome.
+ * Time limit for an answer, in milliseconds. It exceeds {@link STATEMENT_MS}, so that the server gives up first and
+ * reports the outcome.
  */
 const ANSWER_MS = 15_000
 const OWN_WAIT_MS = 30_000
 const OWN_ANSWER_MS = 60_000
-/** Limit of a statement on whole tables. Trimming the rings of 36,000 stations took 53 s. */
+/** Time limit of a statement on whole tables, in milliseconds. Trimming the rings of 36,000 stations took 53 s. */
 export const WHOLE_TABLE_MS = 600_000
 /**
- * TCP keep-alive: after this much silence, the system probes the server ten times, once a second. The system's default
- * is 2 hours.
+ * Silence in milliseconds after which TCP keep-alive starts: the system then probes the server ten times, once a
+ * second. The system's default is 2 hours.
  */
 const SILENCE_MS = 10_000
 const CLOSE_MS = 500
@@ -88,8 +90,8 @@ const SESSION: SessionSettings = {
   statement_timeout: STATEMENT_MS,
   idle_in_transaction_session_timeout: STATEMENT_MS,
 }
-// A statement on an own connection may run long, but must not wait long. An idle transaction ends soon, so that an
-// instance that hangs in one does not block the others.
+// A statement on a connection of its own may run long, but must not wait long. An idle transaction is ended soon, so
+// that an instance that hangs in one does not block the others.
 const OWN_SESSION: SessionSettings = {
   jit: 'off',
   client_min_messages: 'warning',
@@ -101,8 +103,8 @@ const OWN_SESSION: SessionSettings = {
 const PROBE = 'SELECT try_to_store()'
 
 /**
- * Creates a pool, which connects at the first statement. Rejects with `pg_missing`, or with `database_untrusted` if the
- * CA file cannot be read. Closes the pool when `stopping` is aborted.
+ * Creates a pool, which connects at the first statement. Aborting `stopping` closes the pool. Rejects with
+ * `pg_missing`, or with `database_untrusted` if the CA file cannot be read.
  */
 export async function connectPostgres(
   settings: PostgresSettings,
@@ -128,11 +130,11 @@ interface ConnectionsParts {
  * All connections to PostgreSQL, with the parts that monitor them.
  *
  * {@link StatementPools} run statements, {@link Primary} decides to which host they connect, and {@link Health} tracks
- * whether the database works. `Health` receives each error of a statement and asks `Primary` to look for the primary
+ * whether the database works. `Health` receives each error of a statement, and asks `Primary` to look for the primary
  * host. If that host has changed, `StatementPools` are renewed.
  *
- * They stay open until `close`, which is idempotent. It does not depend on the server: after 500 ms it destroys the
- * sockets.
+ * The connections stay open until `close`, which is idempotent. It does not depend on the server: after 500 ms it
+ * destroys the sockets.
  *
  * Public methods are arrow functions, because callers pass them on without this object.
  */
@@ -146,7 +148,7 @@ class Connections implements Postgres {
   readonly #pools: StatementPools
   readonly #health: Health
   readonly #stopListening: (() => Promise<void>)[] = []
-  /** The newest timeline that this process has recorded in the database. */
+  /** The newest timeline that this process wrote into the database. */
   #rememberedTimeline = 0
   #closing: Promise<void> | undefined
 
@@ -184,7 +186,7 @@ class Connections implements Postgres {
     })
   }
 
-  /** If several hosts are configured, looks for the primary. */
+  /** Looks for the primary, if several hosts are configured. */
   async open(): Promise<void> {
     if (this.#hosts.length > 1) await this.#primary.moveOn()
   }
@@ -208,7 +210,7 @@ class Connections implements Postgres {
       this.#health.noteIfFault(error)
       throw error
     } finally {
-      // The wait is limited, because a silent server does not answer `end` either.
+      // The wait is limited, because a silent server does not answer `end`.
       await within(CLOSE_MS, client.end(), this.#clock).catch(() => undefined)
       destroy()
     }
@@ -244,7 +246,7 @@ class Connections implements Postgres {
       ...this.#config,
       ...this.#primary.host,
       verify: (client, done) => {
-        // The pool adds its error listener only later. Until then, an error without a listener would end the process.
+        // The pool adds its own error listener later. Until then, an error without a listener would end the process.
         client.on('error', () => undefined)
         void this.#primary.admit(client, SESSION).then(() => done(), done)
       },
@@ -252,7 +254,7 @@ class Connections implements Postgres {
       query_timeout: ANSWER_MS,
       idleTimeoutMillis: 0,
     })
-    // These are errors of idle connections. The next statement uses another connection.
+    // Ignores errors of idle connections, because the next statement uses another connection.
     pool.on('error', () => undefined)
     return pool
   }
@@ -260,7 +262,7 @@ class Connections implements Postgres {
   async #rememberTimeline(): Promise<void> {
     const { timeline } = this.#primary
     if (timeline <= this.#rememberedTimeline) return
-    // If the database user lacks the right, the timeline is remembered only in this process.
+    // If the database user lacks the right to write the timeline, only this process remembers it.
     await this.#pools.attempt(REMEMBER_TIMELINE, [timeline])
     this.#rememberedTimeline = timeline
   }

@@ -1,14 +1,14 @@
 import type { Log } from '../../../log.ts'
 import type { Queries } from './connection.ts'
 
-// Without a special right, a role sees the number of standbys but not whether they are synchronous. So this reads the
-// setting, which every role can.
+// A database user without special rights sees the number of standbys, but not whether they are synchronous. Therefore
+// this query reads the setting, which every user can read.
 const SETTINGS = `
   SELECT current_setting('synchronous_commit') IN ('off', 'local') AS local,
     current_setting('synchronous_standby_names') <> '' AS sync, count(*) AS standbys
   FROM pg_stat_replication`
 
-/** Warns if a crash or failover of the server can lose acknowledged messages. */
+/** Warns if acknowledged messages can be lost when the server crashes or a standby takes over. */
 export async function warnOfLoss({ query }: Queries, log: Pick<Log, 'warn'>): Promise<void> {
   const [row] = await query<{ local: boolean; sync: boolean; standbys: number }>(SETTINGS)
   if (!row || (!row.local && (row.sync || row.standbys === 0))) return

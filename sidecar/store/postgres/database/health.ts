@@ -5,7 +5,7 @@ import { REFUSALS, toStoreError } from './postgres-error.ts'
 
 const RETRY_MS = 1000
 
-/** Errors that show a fault of the database rather than of a statement. */
+/** Error codes that mean a fault of the database rather than of a statement. */
 const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
   ...REFUSALS,
   'database_unreachable',
@@ -20,7 +20,7 @@ const FAULTS: ReadonlySet<StoreErrorCode> = new Set([
 ])
 
 interface HealthParts {
-  /** Stores a message and rolls it back. Rejects if the database refuses. */
+  /** Stores a message and rolls it back. Rejects if the database cannot store it. */
   readonly tryToStore: () => Promise<void>
   /** Called after a successful probe. Never rejects. */
   readonly onSound: () => Promise<void>
@@ -35,12 +35,12 @@ interface HealthParts {
 /**
  * Tracks whether the database works.
  *
- * The database counts as sound until a statement fails because of it, and then as faulty until a probe succeeds. Each
- * error code is logged once per outage, because causes may alternate. The recovery is logged too.
+ * The database counts as sound until a statement fails because of the database. Then it counts as faulty until a probe
+ * succeeds. Each error code is logged once per outage, because the cause may alternate. The recovery is logged too.
  *
- * After the first {@link probe}, a faulty database is probed each second; before it, the tables may not exist yet. Only
- * one probe runs at a time, because each needs a connection and may wait long. After {@link close}, nothing is
- * recorded, logged or scheduled.
+ * After the first call of {@link probe}, a faulty database is probed each second. Before that call, the tables may not
+ * exist yet. Only one probe runs at a time, because each needs a connection and may wait long. After {@link close},
+ * nothing is recorded, logged or scheduled.
  */
 export class Health {
   readonly #parts: HealthParts
@@ -113,7 +113,7 @@ export class Health {
       this.note(undefined)
       await this.#parts.onSound()
     } catch (error) {
-      // The probe's statement is known to be valid, so any error is a fault of the database.
+      // The probe's statement is valid, so any error is a fault of the database.
       this.note(toStoreError(error))
     }
   }

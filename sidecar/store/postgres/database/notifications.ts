@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { type Clock, type Timer, within } from '../../../clock.ts'
 
 const AGAIN_MS = 1000
-/** Limit of connecting, and of LISTEN, because a server may fall silent at any point. */
+/** Time limit of connecting, and of LISTEN, in milliseconds. A server may stop answering at either step. */
 const ANSWER_MS = 10_000
 const CLOSE_MS = 500
 
@@ -13,9 +13,9 @@ export interface ListeningClient {
 }
 
 /**
- * Calls `heard` at each notification on `channel`, and whenever notifications may have been missed. Listens on a client
- * that `create` returns. If its connection ends, creates another one a second later. Returns a function that stops
- * listening.
+ * Calls `heard` at each notification on `channel`, and whenever a notification may have been missed. Listens on a
+ * client that `create` returns. If its connection ends, creates another client a second later. Returns a function that
+ * stops listening.
  */
 export function listenTo(
   channel: string,
@@ -43,7 +43,7 @@ export function listenTo(
       await within(ANSWER_MS, client.query(`LISTEN ${channel}`), clock)
       heard()
     } catch {
-      // The error is not logged here, because the pool meets and logs the same error.
+      // The error is not logged here, because the connection pool gets the same error and logs it.
       destroy()
       end()
     }

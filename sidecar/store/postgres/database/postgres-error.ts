@@ -1,14 +1,14 @@
 import { TimeLimitError } from '../../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 
-// SQLSTATEs (PostgreSQL, Appendix A) with a cause that the operator can fix. Two characters stand for a whole class.
+// SQLSTATEs (PostgreSQL, Appendix A) whose cause the operator can fix. Two characters stand for a whole class.
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
   '25006': 'database_read_only',
   '26000': 'database_pooled', // the prepared statement is gone
   '28': 'database_refused',
   '28P01': 'database_password_wrong',
   '3D': 'database_missing',
-  '3F000': 'database_right_missing', // the schema exists, but this user may not use it
+  '3F000': 'database_right_missing', // the schema exists, but this user lacks the right to use it
   '42501': 'database_right_missing',
   '42703': 'database_incomplete',
   '42883': 'database_incomplete',
@@ -24,7 +24,7 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   XX002: 'database_corrupt',
 }
 
-// Errors that only their text identifies: errors of `pg` have no code, and errors of PgBouncer all have 08P01.
+// Errors that only their text identifies. Those of `pg` have no code, and those of PgBouncer all have the code 08P01.
 const WORDS: readonly (readonly [RegExp, StoreErrorCode])[] = [
   [/does not support SSL|establishing an SSL connection/, 'database_untrusted'],
   [/Connection terminated|timeout|not queryable/, 'database_unreachable'],
@@ -35,8 +35,8 @@ const WORDS: readonly (readonly [RegExp, StoreErrorCode])[] = [
 ]
 
 /**
- * Errors that PostgreSQL reports when it refuses the user. They may be temporary, while an administrator configures the
- * server.
+ * Codes of the errors with which PostgreSQL refuses a user. They may be temporary, while an administrator configures
+ * the server.
  */
 export const REFUSALS: ReadonlySet<StoreErrorCode> = new Set([
   'database_refused',
@@ -60,15 +60,15 @@ function codeOf(error: unknown): StoreErrorCode | undefined {
   if (!(error instanceof Error)) return undefined
   if (error instanceof TimeLimitError) return 'database_unreachable'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  // With authentication other than by password, PostgreSQL uses one code for all refusals. Only the text says that the
-  // user is missing.
+  // With authentication methods other than passwords, PostgreSQL uses one code for all refusals. Only the text shows
+  // that the user does not exist.
   if (code === '28000' && /^role .* does not exist$/.test(error.message)) return 'database_role_missing'
   const mapped = CODES[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? CODES[code.slice(0, 2)] : undefined)
   if (mapped) return mapped
-  // Node.js tried all addresses of a host name. The first error represents them.
+  // Node.js tried all addresses of a host name. The first address's error represents all of them.
   if (error instanceof AggregateError) return codeOf(error.errors[0])
   if (/^ERR_(SSL|TLS)|CERT|LEAF_SIGNATURE/.test(code)) return 'database_untrusted'
-  // Errors of Node.js for sockets, including socket files that do not exist.
+  // Socket errors of Node.js, including those for missing socket files.
   if (/^E(?!RR_)/.test(code)) return 'database_unreachable'
   const byWords = WORDS.find(([words]) => words.test(error.message))?.[1]
   return byWords ?? (code.startsWith('08') ? 'database_unreachable' : undefined)

@@ -4,7 +4,7 @@ import { StoreError } from '../../../errors.ts'
 import type { DatabaseAddress } from './address.ts'
 import { rememberedTimeline, type SessionSettings, setUpSession, timelineOf } from './session.ts'
 
-/** How to connect to one of the configured hosts. */
+/** One of the configured hosts, with the options to connect to it. */
 export type HostConfig = DatabaseAddress & Pick<pg.ClientConfig, 'ssl'>
 
 interface PrimaryParts {
@@ -14,9 +14,9 @@ interface PrimaryParts {
   readonly clock: Clock
   /** Called when another host has become the primary. */
   readonly onMove: () => void
-  /** Called when all connections lead to a server that is no longer the primary. */
+  /** Called when connections may lead to a server that is no longer the primary. */
   readonly onTakeover: () => void
-  /** Called when every writable host has an older timeline than the newest one seen. */
+  /** Called when every writable host has a timeline older than the newest one seen. */
   readonly onOlder: (error: StoreError) => void
 }
 
@@ -28,7 +28,7 @@ const CLOSE_MS = 500
  * timeline. So of two writable hosts, the one with the newer timeline is the primary.
  *
  * The timeline is 0 until the first connection finds one, and then only increases. A connection to an older timeline is
- * refused: that server lacks all writes since the takeover, and new writes to it would be lost. When a connection finds
+ * refused. That server lacks all writes since the takeover, and new writes to it would be lost. When a connection finds
  * a newer timeline, all connections end, because they may lead to the old primary.
  *
  * With several hosts, {@link locate} queries all of them and switches to the primary. Only one search runs at a time.
@@ -55,7 +55,7 @@ export class Primary {
     return this.#timeline
   }
 
-  /** Sets up a new connection if it leads to the primary; rejects otherwise. */
+  /** Applies the settings to a new connection. Rejects if the connection does not lead to the primary. */
   async admit(client: pg.ClientBase, session: SessionSettings): Promise<void> {
     await setUpSession(client, session)
     const timeline = await timelineOf(client)
@@ -64,7 +64,7 @@ export class Primary {
     const remembered = (await rememberedTimeline(client)) ?? 0
     if (timeline < Math.max(remembered, this.#timeline)) throw new StoreError('database_older')
     const former = this.#timeline
-    // Another connection has found this timeline meanwhile.
+    // Meanwhile, another connection found this timeline too.
     if (timeline === former) return
     this.#timeline = timeline
     if (former === 0) return
@@ -72,7 +72,7 @@ export class Primary {
     throw new StoreError('database_unreachable')
   }
 
-  /** If there are several hosts, looks for the primary. */
+  /** Looks for the primary, if several hosts are configured. */
   locate(): void {
     if (this.#parts.hosts.length === 1 || this.#isLocating) return
     this.#isLocating = true
@@ -101,7 +101,8 @@ export class Primary {
   }
 
   /**
-   * Returns the host's timeline: 0 if it is not writable now, and 1 if it is writable but does not reveal its timeline.
+   * Returns the host's timeline; 0 if the host is not writable, and 1 if it is writable but does not reveal its
+   * timeline.
    */
   async #timelineAt(host: HostConfig): Promise<number> {
     const { createClient, clock } = this.#parts

@@ -4,42 +4,42 @@ import { StoreError } from '../../../errors.ts'
 /** The schema that contains all tables and functions of the sidecar. */
 export const SCHEMA = 'mesh_companion'
 
-/** Settings of a session, by PostgreSQL's names. */
+/** Settings of a database session, by their names in PostgreSQL. */
 export type SessionSettings = Readonly<Record<string, string | number>>
 
 const PID = 'SELECT pg_backend_pid() AS pid'
-// The timeline is the first part of the name of a WAL file, in hexadecimal. A standby writes no WAL.
+// The name of a WAL file begins with the timeline in hexadecimal. A standby writes no WAL, so it has no such name.
 const TIMELINE = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
   ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline`
 const SERVER = '(SELECT system_identifier FROM pg_control_system())'
 const REMEMBERED = `SELECT timeline FROM clock WHERE server = ${SERVER}`
 /**
- * Records the timeline `$1` with the server's identity. A dump includes both, and a timeline means nothing on another
- * server.
+ * Records the timeline `$1` with the identity of the server. A dump includes both. On another server, the timeline
+ * would mean nothing.
  */
 export const REMEMBER_TIMELINE = `UPDATE clock SET timeline = $1, server = ${SERVER} WHERE (timeline, server) <> ($1, ${SERVER})`
 
 /**
- * Returns the timeline that a server writes; each promotion of a standby begins a new one. Returns 0 for a standby, and
- * undefined if the provider does not reveal it.
+ * Returns the timeline that a server writes. Each promotion of a standby begins a new one. Returns 0 for a standby, and
+ * undefined if the provider does not reveal the timeline.
  */
 export async function timelineOf(client: pg.ClientBase, statement = TIMELINE): Promise<number | undefined> {
   try {
     return (await client.query<{ timeline: number }>(statement)).rows[0]?.timeline
   } catch {
-    return undefined // a broken connection fails at the next statement
+    return undefined // if the connection is broken, the next statement fails
   }
 }
 
-/** Returns the timeline recorded in the database; undefined if there is none for this server. */
+/** Returns the timeline recorded in the database; undefined if none is recorded for this server. */
 export function rememberedTimeline(client: pg.ClientBase): Promise<number | undefined> {
   return timelineOf(client, REMEMBERED)
 }
 
 /**
- * Applies settings to a new connection, and checks that the session keeps them. Uses a statement, because poolers
- * refuse settings in the startup message. Rejects with `database_pooled` if the next statement reaches another session
- * or finds another schema.
+ * Applies settings to a new connection, and checks that the session keeps them. Sends them as a statement, because
+ * poolers refuse settings in the startup message. Rejects with `database_pooled` if the next statement reaches another
+ * session or finds another schema.
  */
 export async function setUpSession(client: pg.ClientBase, settings: SessionSettings): Promise<void> {
   const all = { search_path: SCHEMA, ...settings }

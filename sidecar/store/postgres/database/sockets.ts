@@ -1,8 +1,8 @@
 import { Socket } from 'node:net'
 
 /**
- * The sockets of all connections to the database. {@link destroyAll} closes them at once, even if the server does not
- * answer. After {@link refuse}, each new socket is destroyed before its connection is established.
+ * The sockets of all connections to the database. {@link destroyAll} closes them at once, without waiting for the
+ * server. After {@link refuse}, each new socket is destroyed before it connects.
  */
 export class Sockets {
   readonly #open = new Set<Socket>()

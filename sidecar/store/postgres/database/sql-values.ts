@@ -1,14 +1,14 @@
-/** A parameter of a statement. Arrays become PostgreSQL arrays; times are in milliseconds since 1970. */
+/** A parameter of a statement. An array becomes a PostgreSQL array. Times are in milliseconds since 1970. */
 export type SqlValue = string | number | boolean | Buffer | null | readonly SqlValue[]
 
-/** Replaces NUL, which PostgreSQL does not allow in text, by U+FFFD. */
+/** Replaces each NUL character, which PostgreSQL does not allow in text, by U+FFFD. */
 export function withoutNul(text: string): string {
   return text.replaceAll('\0', '\uFFFD')
 }
 
 /**
  * Encodes a `bytea[]` in PostgreSQL's binary format, which `pg` sends unchanged. The text format needs two characters
- * per byte, and encoding it keeps the database waiting.
+ * per byte, and the database would wait while it is encoded.
  */
 export function byteaArray(items: readonly Uint8Array[]): Buffer {
   const packed = Buffer.allocUnsafe(items.reduce((sum, { length }) => sum + 4 + length, 20))

@@ -4,14 +4,14 @@ import { StoreError } from '../../../errors.ts'
 import { toStoreError } from './postgres-error.ts'
 import type { SqlValue } from './sql-values.ts'
 
-/** Maximum number of connections for statements of any kind. */
+/** Limit of connections for statements of any kind. */
 const MOST_STATEMENTS = 4
 /**
- * Maximum number of further connections for statements that only read. All others may be held by writes that wait for a
- * row or a standby.
+ * Limit of additional connections for statements that only read. Writes that wait for a row or a standby may occupy all
+ * other connections.
  */
 const MOST_READS = 2
-/** Limit of statements that wait for a connection, in each pool. */
+/** Limit of statements that wait for a connection, per pool. */
 const MOST_WAITING = 10_000
 
 interface StatementPoolsParts {
@@ -30,7 +30,7 @@ interface Pools {
  * Runs statements in two pools: one for all statements, and one only for reads, so that waiting writes never delay a
  * read. Reads also use the first pool while it has a free connection.
  *
- * {@link renew} replaces the pools by new ones to the current primary; statements in progress finish on the old ones.
+ * {@link renew} replaces the pools by new ones to the current primary. Statements in progress finish on the old ones.
  * After {@link close}, statements reject with `store_closed`.
  */
 export class StatementPools {
@@ -83,14 +83,17 @@ export class StatementPools {
       return (await pool.query({ name: this.#nameOf(text), text, values: [...values] })).rows as readonly Row[]
     } catch (cause) {
       const error = toStoreError(cause)
-      // The server has become a standby. The host name leads to the new primary now, or will soon.
+      // The server has become a standby. The host name leads to the new primary, now or soon.
       if (error.code === 'database_read_only' && pools === this.#pools) this.renew()
       this.#parts.onError(error)
       throw error
     }
   }
 
-  /** Names a prepared statement by a hash of its text, because a pooler may share a session among instances. */
+  /**
+   * Names a prepared statement by a hash of its text. A pooler may share a session among instances, so names must
+   * agree.
+   */
   #nameOf(text: string): string {
     let name = this.#names.get(text)
     if (name === undefined) {
@@ -101,7 +104,7 @@ export class StatementPools {
   }
 }
 
-/** Whether the pool can run another statement at once. */
+/** Returns whether the pool can run another statement at once. */
 function hasRoom({ waitingCount, idleCount, totalCount, options }: pg.Pool): boolean {
   return waitingCount < idleCount + options.max - totalCount
 }

@@ -5,8 +5,8 @@ import { REFUSALS } from './postgres-error.ts'
 const TRY_AGAIN_MS = 100
 
 /**
- * Retries `work` while its errors are temporary, until the elapsed time `until`. A failed try may have taken effect.
- * Calls `onRetry` before each retry. Rejects with the last error.
+ * Retries `work` while its errors are temporary, until the elapsed time `until`. An attempt that failed may still have
+ * taken effect. Calls `onRetry` before each retry. Rejects with the last error.
  */
 export async function tryAgain<T>(
   work: () => Promise<T>,
@@ -26,8 +26,8 @@ export async function tryAgain<T>(
 }
 
 /**
- * Errors while the database is unreachable or another server replaces it. The new server may lack free connections at
- * first.
+ * Error codes while the database is unreachable or another server replaces it. At first, the new server may lack free
+ * connections.
  */
 const PASSING: ReadonlySet<StoreErrorCode> = new Set([
   'database_unreachable',
@@ -35,10 +35,12 @@ const PASSING: ReadonlySet<StoreErrorCode> = new Set([
   'database_older',
   ...REFUSALS,
 ])
-/** Serialization failure and deadlock: the other transaction continues, and the next try can succeed. */
+/**
+ * Codes of a serialization failure and a deadlock. The other transaction continues, so the next attempt can succeed.
+ */
 const CONFLICTS = new Set(['40001', '40P01'])
 
-/** Whether the same statement may succeed in a moment. It may also have taken effect. */
+/** Returns whether the same statement may succeed soon. The failed one may still have taken effect. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof StoreError)) return false
   if (PASSING.has(error.code)) return true

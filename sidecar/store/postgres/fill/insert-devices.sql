@@ -1,4 +1,4 @@
--- Devices, one column a parameter.
+-- Inserts devices. Each parameter is the array of one column.
 INSERT INTO device (
   key, station, platform, push_token, token_dead, ack_messages, registered_at, last_seen_at, pushed_through,
   newest_cursor, first_token, blocked, last_push_at, last_push_outcome, last_push_reason,

@@ -1,5 +1,5 @@
--- Rings of $11 slots with the messages of the other parameters: the newest message in the last slot, older ones in
--- order before it. $8: the newest message that the ring of each message has dropped.
+-- Inserts rings of $11 slots, with the messages of the other parameters. The newest message is in the last slot, and
+-- older ones are in order before it. $8: for each message, the stamp of the newest message that its ring has dropped.
 WITH held AS (
   SELECT *, $11 - row_number() OVER (PARTITION BY station ORDER BY time DESC) AS place
   FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[], $8::bigint[],

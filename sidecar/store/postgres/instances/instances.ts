@@ -7,7 +7,8 @@ import type { Postgres } from '../database/connection.ts'
 
 const BEAT_MS = 1000
 /**
- * How long a start waits for its name. A crashed process of the same name did not release it, so its lease must expire.
+ * Time in milliseconds that a start waits for its name. If a process of the same name crashed, the name is free only
+ * after that process's lease has expired.
  */
 const TAKEN_FOR_MS = LEASE_MS + 2000
 const TRY_MS = 500
@@ -19,11 +20,11 @@ const LIST = `
   SELECT name, started_at AS "startedAt", note FROM instance
   WHERE owner <> '' AND abs(now_ms() - seen_at) < ${LEASE_MS} ORDER BY name`
 
-/** This instance, as the rest of the store uses it. */
+/** This instance, as other modules of the store use it. */
 export interface OwnInstance extends Instances {
-  /** A random id under which this process holds leases. Two processes with the same name have different ones. */
+  /** A random id under which this process holds leases. Two processes with the same name have different ids. */
   readonly owner: string
-  /** Whether another instance has taken the name, for example after this process hung for long. */
+  /** Returns whether another instance has taken the name, for example because this process hung for a long time. */
   isTaken(): boolean
   /** Releases the name and all leases. */
   close(): Promise<void>
@@ -44,9 +45,9 @@ export async function openInstance(
 /**
  * Keeps this process registered under its name.
  *
- * `open` takes the name, and waits if a former process of that name seems to hold it. From then on, a heartbeat renews
- * the name each second. If another instance has taken the name (`isTaken`), this is logged once. The heartbeats
- * continue, and may win the name back. `close` stops the heartbeats and releases the name. If the database does not
+ * `open` takes the name. If an earlier process of that name seems to hold it, `open` waits. From then on, a heartbeat
+ * renews the name each second. If another instance has taken the name (`isTaken`), this is logged once. The heartbeats
+ * continue, and may regain the name. `close` stops the heartbeats and releases the name. If the database does not
  * answer, the name and the leases expire.
  *
  * Public methods are arrow functions, because callers pass them on without this object.
@@ -83,7 +84,7 @@ class NamedInstance implements OwnInstance {
 
   readonly list = async (): Promise<readonly Instance[]> => {
     const instances = await this.#postgres.read<Instance>(LIST)
-    // This process sees its new note at once, others after the next heartbeat.
+    // This process sees its new note at once; other instances see it after the next heartbeat.
     return instances.map((instance) =>
       instance.name === this.name ? { name: this.name, startedAt: instance.startedAt, note: this.#note } : instance,
     )

@@ -9,7 +9,7 @@ const LIST = `
   SELECT name, instance, note, owner = $1 AS mine FROM lease
   WHERE lease_until BETWEEN now_ms() AND now_ms() + ${LEASE_MS} ORDER BY name`
 
-/** Opens the leases in the shared table. This process holds its leases in the name of `instance`. */
+/** Opens the leases in the shared table. This process holds leases as `instance`. */
 export function openLeases(
   database: Pick<Postgres, 'query' | 'read'>,
   instance: Pick<OwnInstance, 'name' | 'owner'>,
@@ -36,21 +36,21 @@ export function openLeases(
 }
 
 /**
- * Limit of time between two answers. A longer gap breaks the contact: meanwhile, leases may expire before their holders
- * can renew them.
+ * Limit of the time between two answers of the database, in milliseconds. After a longer gap, leases may have expired
+ * before their holders could renew them.
  */
 const BREAK_MS = LEASE_MS / 2
 
 /**
- * Tracks whether this process has reached the database for long enough to take over expired leases. Times are elapsed
- * milliseconds.
+ * Tracks whether this process has been in contact with the database long enough to take over expired leases. Times are
+ * elapsed milliseconds.
  */
 interface Contact {
-  /** Notes that the database answered. */
+  /** Records that the database answered at `now`. */
   answered(now: number): void
   /**
-   * Whether the database has answered for {@link LEASE_MS} without a break. By then, any instance that was cut off by
-   * the same outage has renewed its leases. So a lease that is still expired has no holder.
+   * Returns whether the database has answered for {@link LEASE_MS} without a break. By then, an instance that the same
+   * outage had cut off has renewed its leases. So a lease that is still expired has no holder.
    */
   lasts(now: number): boolean
 }

@@ -2,42 +2,45 @@ import { ringOf } from '../../../messages/message.ts'
 import type { AppendOutcome, ReceivedMessage, StationKey } from '../../../messages/store.ts'
 import { byteaArray, type SqlValue } from '../database/sql-values.ts'
 
-/** Characters of {@link AppendAnswer.kinds}. The third one, `1`, means a duplicate. */
+/** Characters of {@link AppendAnswer.kinds}. The third possible character, `1`, stands for a duplicate. */
 const NO_STATION = '0'
 const STORED = '2'
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** The messages of one caller. */
+/** The messages that one call stores. */
 export interface AppendRequest {
   readonly messages: readonly ReceivedMessage[]
   /** The identity of each message; see {@link messageIdentity}. */
   readonly identities: readonly Buffer[]
   readonly mayAck: boolean
-  /** When the request arrived, in elapsed milliseconds. */
+  /** Time at which the request arrived, in elapsed milliseconds. */
   readonly since: number
 }
 
-/** The answer of the SQL function `append` to a batch. */
+/** The answer of the SQL function `append` to a batch. The function's file describes its members. */
 export interface AppendAnswer {
   readonly base: number
   readonly kinds: string
   readonly acks: readonly number[]
-  /** For each of `acks`, the stamp of the message that was stored before; 0 if there is none. May be empty. */
+  /**
+   * For each of `acks`, the stamp of the message in the ring of which it is a copy; 0 if it is none. Empty if the batch
+   * has no copies.
+   */
   readonly originals: readonly number[]
 }
 
-/** For how many milliseconds an equal message is a duplicate: with a sequence id (`numbered`), and without. */
+/** Time in milliseconds for which an equal message is a duplicate: with a message number (`numbered`), and without. */
 export interface Horizons {
   readonly numbered: number
   readonly unnumbered: number
 }
 
-/** The requests of one statement, prepared for it. */
+/** The requests that one statement handles, prepared for that statement. */
 export interface AppendBatch {
-  /** The messages without repetitions. */
+  /** The messages of all requests, without repetitions. */
   readonly distinct: readonly Distinct[]
-  /** For each message of the requests, in order, its place among the distinct messages. */
+  /** For each message of the requests, in order, its place in `distinct`. */
   readonly places: readonly Place[]
   /** The messages that may be acknowledged. */
   readonly acks: readonly { readonly place: Place; readonly message: ReceivedMessage }[]
@@ -50,13 +53,15 @@ interface Distinct {
 }
 
 interface Place {
-  /** The index of this message, or of its equal, in `distinct`. */
+  /** The index in `distinct` of this message, or of an equal one. */
   readonly index: number
   /** Whether an equal message earlier in the batch represents this one. */
   readonly isCopy: boolean
 }
 
-/** Builds a batch. Of equal messages in a batch, only the first is sent to the database; the others are duplicates. */
+/**
+ * Builds a batch. If messages of a batch are equal, only the first is sent to the database; the others are duplicates.
+ */
 export function batchOf(requests: readonly AppendRequest[], horizons: Horizons): AppendBatch {
   const distinct: Distinct[] = []
   const places: Place[] = []
@@ -81,7 +86,7 @@ export function batchOf(requests: readonly AppendRequest[], horizons: Horizons):
   return { distinct, places, acks }
 }
 
-/** Returns the parameters of the SQL function `append` that the batch determines. `now`: elapsed milliseconds. */
+/** Returns the parameters of the SQL function `append` that contain the batch. `now`: elapsed milliseconds. */
 export function rowsOf({ distinct, acks }: AppendBatch, now: number): readonly SqlValue[] {
   return [
     distinct.map(({ message }) => ringOf(message)),
@@ -96,7 +101,9 @@ export function rowsOf({ distinct, acks }: AppendBatch, now: number): readonly S
   ]
 }
 
-/** Returns the addressee of each message that is in the ring of another station; otherwise empty. */
+/**
+ * Returns, for each message, the addressee if the message is for the ring of another station; otherwise an empty value.
+ */
 export function addresseesOf({ distinct }: AppendBatch): SqlValue {
   return byteaArray(distinct.map(({ message: { to, ring } }) => (ring === undefined ? NO_BYTES : Buffer.from(to))))
 }
@@ -112,7 +119,7 @@ export function outcomesOf(
   { places, acks }: AppendBatch,
   { base, kinds, acks: granted, originals }: AppendAnswer,
 ): readonly (readonly AppendOutcome[])[] {
-  /** The messages to acknowledge, each with the stamp of its original if it is a copy of a stored one. */
+  /** The messages to acknowledge. For a copy of a message in the ring, the value is the stamp of that message. */
   const acknowledged = new Map<Place, number | undefined>(
     granted.flatMap((number, index) => {
       const place = acks[number - 1]?.place

@@ -20,21 +20,23 @@ import {
 import { type Bounds, openBounds } from './bounds.ts'
 import { messageIdentity } from './message-identity.ts'
 
-// Limit of rows in a statement. Larger statements are no more efficient, and the messages behind one wait longer.
+// Limit of rows per statement. Larger statements are not more efficient, and delay the messages that wait for them.
 const STATEMENT_ROWS = 1000
-// Limit of waiting rows: several seconds of a flood. Above it, callers must slow down, because otherwise memory would
-// fill up.
+// Limit of waiting rows: several seconds of a flood of messages. Beyond it, calls reject, because otherwise memory
+// would fill up.
 const WAITING_ROWS = 50_000
-/** How long a batch gathers messages, because a statement with one message costs as much as one with ten. */
+/**
+ * Time in milliseconds for which a batch gathers messages. A statement with one message costs as much as one with ten.
+ */
 const GATHER_MS = 4
 /**
- * How long a message is kept while the database is unreachable. A failover takes less, and senders retransmit within
- * this time.
+ * Time in milliseconds for which a message waits while the database is unreachable. A failover takes less, and senders
+ * retransmit within this time.
  */
 const GIVE_UP_MS = 60_000
 /**
- * How many stations may acknowledge one sender at the full rate, as after a message to a whole net. More acks indicate
- * a flood.
+ * Number of stations that may acknowledge one sender at the full rate, for example after a message to a whole net. More
+ * acks indicate a flood.
  */
 const STATIONS_PER_SENDER = 10
 
@@ -42,7 +44,7 @@ const APPEND = `
   SELECT base, kinds, acks, originals
   FROM append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 
-/** Returns the outcomes for a caller, or throws its error. */
+/** Returns the outcomes for one caller, or throws its error. */
 type Result = () => readonly AppendOutcome[]
 
 /** Stores messages in the database. */
@@ -70,11 +72,11 @@ export function openAppends(parts: AppendsParts): Appends {
 }
 
 /**
- * Stores messages in batches: one statement is in progress while the next batch gathers.
+ * Stores messages in batches: while one statement is in progress, the next batch gathers.
  *
- * A statement that fails because the database is unreachable is retried unchanged for up to a minute. It passes how
- * long each message has waited. So messages that a failed try did store are recognized as duplicates. If a statement
- * with several requests is refused, each request is stored alone, so that only the faulty one fails.
+ * If the database is unreachable, a statement is retried unchanged for up to a minute. It passes to the database how
+ * long each message has waited. So messages that a failed attempt did store are recognized as duplicates. If a
+ * statement with several requests is refused, each request is stored alone, so that only the faulty one fails.
  *
  * Public methods are arrow functions, because callers pass them on without this object.
  */
@@ -100,7 +102,7 @@ class BatchedAppends implements Appends {
 
   readonly append: Appends['append'] = async (messages, mayAck) => {
     if (messages.length === 0) return []
-    // The identities are computed before a statement begins, because the database would be idle meanwhile otherwise.
+    // Computed before a statement begins, because otherwise the database would wait for the identities.
     const identities = messages.map(messageIdentity)
     const result = await this.#batches.add({ messages, identities, mayAck, since: this.#parts.clock.elapsed() })
     return result()
@@ -127,7 +129,7 @@ class BatchedAppends implements Appends {
     this.#parts.onStored(stored)
     this.#bounds.count(stored.length, answer.acks.length)
     let outcomes: ReturnType<typeof outcomesOf> | undefined
-    // Computed when the first caller asks. By then, the next statement has been sent.
+    // Computed when the first caller reads its result. By then, the next statement has been sent.
     return requests.map((_, index) => () => {
       outcomes ??= outcomesOf(requests, batch, answer)
       return outcomes[index] ?? []

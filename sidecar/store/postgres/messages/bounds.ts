@@ -1,30 +1,29 @@
 import type { Queries } from '../database/connection.ts'
 
-/** Maximum number of rows in `dropped`, as in the SQLite store. Above it, the oldest rows are deleted. */
+/** Limit of rows in the table `dropped`, as in the SQLite store. Beyond it, the oldest rows are deleted. */
 const MAX_DROPPED = 100_000
-/** Number of stored messages, or of granted acks, between two deletions. */
+/** Number of stored messages, or of granted acks, after which old rows are deleted. */
 const DELETE_EVERY = 1000
 const MINUTE_MS = 60_000
 
 const BOUND_DROPPED = `DELETE FROM dropped WHERE id <= (SELECT max(id) FROM dropped) - ${MAX_DROPPED}`
-// Skips rows that another statement has locked. So this statement never waits for another one, and no deadlock is
-// possible.
+// Skips rows that another statement has locked. So this statement never waits for another, and no deadlock is possible.
 const FORGET_ACKS = `
   DELETE FROM ack_sent WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM ack_sent WHERE abs(now_ms() - at) >= $1 FOR UPDATE SKIP LOCKED))`
 
-/** Limits how many rows a flood leaves, because housekeeping runs only once an hour. */
+/** Limits how many rows a flood of messages leaves in the tables, because housekeeping runs only once an hour. */
 export interface Bounds {
   /** Counts stored messages and granted acks. After many of them, deletes old rows. */
   count(stored: number, acks: number): void
 }
 
-/** Starts counting. `ackMs`: how long an ack prevents another ack of the same message. */
+/** Starts counting. `ackMs`: milliseconds for which an ack prevents another ack of the same message. */
 export function openBounds({ query }: Queries, ackMs: number): Bounds {
   let stored = 0
   let acks = 0
 
-  // If a deletion fails, the next one deletes those rows too.
+  // If a deletion fails, the next deletion includes those rows.
   const run = (text: string, ...values: readonly number[]) => void query(text, values).catch(() => undefined)
 
   return {

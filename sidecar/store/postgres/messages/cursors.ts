@@ -5,8 +5,8 @@ import { readSql } from '../../read-sql.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Answer, DeviceReading, Reader } from './reader.ts'
 
-// A crash loses the cursors of this time. Then a phone may get an older stamp than its own, which is safe: it ignores
-// that stamp.
+// Delay before cursors are written. A crash loses those that wait. Then a phone may get a stamp older than its own
+// cursor, and ignores it.
 const WRITE_AFTER_MS = 10_000
 const STATEMENT_ROWS = 1000
 
@@ -18,10 +18,11 @@ interface CursorsParts {
   readonly clock: Clock
 }
 
-/** The cursors as the rest of the store uses them. */
+/** The cursors as other modules of the store use them. */
 export interface SharedCursors extends Cursors {
   /**
-   * Returns the stamp of an answer without messages, as {@link Cursors.stampFor} does. `since`: the request's cursor.
+   * Returns the stamp of an answer without messages, as {@link Cursors.stampFor} does. `since`: the cursor of the
+   * request.
    */
   timeIn(reading: Answer, since: number | undefined): number
   /** Writes the cursors that are not in the table yet. */
@@ -29,8 +30,8 @@ export interface SharedCursors extends Cursors {
 }
 
 /**
- * Opens the newest cursors of all devices, with the same rules as in the SQLite store. They are in the table; those not
- * written yet are in memory, by the key of the device.
+ * Opens the newest cursors of all devices, with the same rules as in the SQLite store. They are in the table. Those
+ * that are not written yet are in memory, by {@link deviceKey}.
  */
 export function openCursors({ database, reader, clock }: CursorsParts): SharedCursors {
   const unwritten = new Map<string, number>()
@@ -68,7 +69,7 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
     const [, id] = parseDeviceKey(key)
     if (!remembersCursor(id)) return Math.max(registeredAt, sent ?? 0)
     if (sent !== undefined && sent > newestCursor) note(key, sent)
-    // `registeredAt` wins over a cursor of an earlier registration, which is older.
+    // Returns `registeredAt` if it is newer, because then the cursor is from an earlier registration.
     return Math.max(registeredAt, sent ?? Math.max(newestCursor, unwritten.get(key) ?? 0))
   }
 

@@ -15,8 +15,8 @@ interface HistoryParts {
 }
 
 /**
- * Opens the message history in the shared tables. It has no cache: each sync queries the database, so every instance
- * answers alike.
+ * Opens the message history in the shared tables. It has no cache: each sync queries the database, so all instances
+ * give the same answers.
  */
 export function openHistory({ appends, reader, cursors, perStation }: HistoryParts): History {
   return {
@@ -40,8 +40,9 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
 }
 
 /**
- * Opens the source of stamps, which returns the newest stamp of the database. Each write advances it. It does not use
- * this machine's time: a phone with such a cursor could skip messages that another instance stores in the same second.
+ * Opens the source of stamps. It returns the newest stamp of the database, which each write advances. It does not use
+ * the time of this machine. A phone with such a cursor could skip messages that another instance stores in the same
+ * second.
  */
 export function openServerTime({ query }: Queries): Stamps {
   return {

@@ -6,9 +6,9 @@ import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { unpackMessages } from './unpack-messages.ts'
 
-// Two statements run in parallel, so that one is in progress while the reads of the other are answered. Larger
-// statements are hardly faster, and delay their first read. More statements in parallel would have fewer reads each,
-// but cost the same.
+// Two statements run in parallel, so that the database works on one while the reads of the other are answered. Larger
+// statements are hardly faster, and delay their first read. More parallel statements would contain fewer reads each,
+// and cost the same.
 const STATEMENT_READS = 32
 const STATEMENTS = 2
 const WAITING_READS = 10_000
@@ -31,9 +31,9 @@ interface Row {
   readonly last: number
   readonly registeredAt: number | null
   readonly keys: readonly string[] | null
-  /** The stamp of each device's registration. */
+  /** The stamp of each device's registration, in the order of `keys`. */
   readonly since: readonly number[]
-  /** The newest cursor that each device sent. */
+  /** The newest cursor that each device sent, in the order of `keys`. */
   readonly cursors: readonly number[]
   /** JSON of {@link DeviceOptions}; null if the device has none. */
   readonly options: string | null
@@ -46,7 +46,7 @@ interface Row {
   readonly acks: string | null
 }
 
-/** The registration and cursor of a device. */
+/** A device's registration and cursor, as read from the database. */
 export interface DeviceReading {
   readonly key: string
   readonly registeredAt: number
@@ -57,11 +57,14 @@ export interface DeviceReading {
 /** A station as one statement read it from the database. */
 export interface Reading {
   readonly registeredAt: number
-  /** The device of the request, or all devices; at least one. */
+  /** The device of the request, or all devices of the station; never empty. */
   readonly devices: readonly DeviceReading[]
   /** The options of the device of the request. */
   readonly options: DeviceOptions
-  /** Stamp of the station's newest message, or of its newest ack if a device of the request wants acks; 0 if none. */
+  /**
+   * Stamp of the station's newest message; 0 if there is none. If a device of the request wants acks, it may be that of
+   * the newest ack.
+   */
   readonly newest: number
   /** Stamp of the newest message that the ring has dropped; 0 if there is none. */
   readonly newestDropped: number
@@ -73,9 +76,12 @@ export interface Reading {
   readonly messages: readonly StoredMessage[]
 }
 
-/** The answer to a read. `station` is undefined if it is not registered, or has no such device. */
+/** The answer to a read. `station` is undefined if the station is not registered or has no such device. */
 export interface Answer {
-  /** The newest stamp of the database. No message stored before the read has a higher one; all stored later do. */
+  /**
+   * The newest stamp of the database. Messages stored before the read have at most this stamp; later messages have a
+   * higher one.
+   */
   readonly last: number
   readonly station: Reading | undefined
   /** A string that changes when the database may have lost messages; see {@link openReader}. */
@@ -87,7 +93,7 @@ export interface Reader {
   read(station: StationKey, device: DeviceId | undefined, since: number): Promise<Answer>
 }
 
-/** A row, with the lineage of its statement. */
+/** A row of the result, with the lineage of its statement. */
 interface Read {
   readonly row: Row
   readonly lineage: string
@@ -96,12 +102,13 @@ interface Read {
 /**
  * Opens the reader. Reads that arrive at the same time, or while statements are in progress, share a statement.
  *
- * The lineage of an answer consists of the timeline of the database and the number of times that its stamp went back.
- * Both change because a standby that took over, or a restored database, may lack messages.
+ * The lineage of an answer consists of the timeline of the database, and of the number of times that its newest stamp
+ * went back. A change of either means that a standby took over or that the database was restored. Then messages may be
+ * missing.
  */
 export function openReader(database: Queries, timeline: () => number = () => 0): Reader {
   /**
-   * The newest `last` that a finished statement returned. A later statement returns an older one only if the database
+   * The newest `last` that a finished statement returned. If a later statement returns an older one, the database has
    * lost data.
    */
   let newest = 0

@@ -7,20 +7,20 @@ import type { Queries } from '../database/connection.ts'
 import { tryAgain } from '../database/try-again.ts'
 
 const STATEMENT_ROWS = 1000
-/** Limit of waiting acks. Above it, further ones are rejected. */
+/** Limit of waiting acks. Beyond it, `append` rejects. */
 const WAITING_ROWS = 10_000
-/** How long acks are kept while the database is unreachable. A failover takes less. */
+/** Time in milliseconds for which acks wait while the database is unreachable. A failover takes less. */
 const GIVE_UP_MS = 60_000
 
 const APPEND = 'SELECT append_acks($1, $2, $3, $4, $5, $6, $7) AS fresh'
 
 interface AckRequest {
   readonly acks: readonly ReceivedAck[]
-  /** When the request arrived, in elapsed milliseconds. */
+  /** Time at which the request arrived, in elapsed milliseconds. */
   readonly since: number
 }
 
-/** Received acks as the rest of the store uses them. */
+/** Received acks as other modules of the store use them. */
 export interface SharedReceivedAcks extends ReceivedAcks {
   /** Resolves when no ack waits to be stored. */
   idle(): Promise<void>
@@ -32,7 +32,9 @@ interface ReceivedAcksParts {
   readonly clock: Clock
 }
 
-/** Opens the queue of received acks to store. Acks that arrive while a statement is in progress share the next one. */
+/**
+ * Opens the queue of received acks to be stored. Acks that arrive while a statement is in progress share the next one.
+ */
 export function openReceivedAcks({ database, history, clock }: ReceivedAcksParts): SharedReceivedAcks {
   const { numbered } = horizonsMs(history)
 

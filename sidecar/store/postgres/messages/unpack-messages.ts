@@ -4,10 +4,10 @@ import type { StationKey, StoredMessage } from '../../../messages/store.ts'
 const HEAD_BYTES = 18
 
 /**
- * Unpacks the messages that the SQL function `read_newer` packs into one value. Each has a stamp of 8 bytes, and the
- * lengths of its source, sequence id, text and addressee in 2, 2, 4 and 2 bytes. These four follow. The addressee is
- * empty unless it is another SSID of the station's callsign. The returned texts are views of `packed`, and keep it in
- * memory.
+ * Unpacks the messages that the SQL function `read_newer` packs into one value. Each message begins with its stamp in 8
+ * bytes, and with the lengths of source, message number, text and addressee in 2, 2, 4 and 2 bytes. Then these four
+ * values follow. The addressee is empty unless it is another SSID of the station's callsign. The returned texts are
+ * views of `packed`, and keep it in memory.
  */
 export function unpackMessages(station: StationKey, packed: Buffer): readonly StoredMessage[] {
   const messages: StoredMessage[] = []

@@ -3,22 +3,22 @@ import type { Platform } from '../../../messages/store.ts'
 
 interface Estimate {
   readonly platform: Platform
-  /** Elapsed milliseconds at which the row is due; infinite while this instance has claimed it. */
+  /** Elapsed milliseconds at which the row is due; infinite while this instance holds a claim on it. */
   readonly dueAt: number
 }
 
 /**
- * The queue rows that this instance stored, claimed or postponed: at most one per device. They serve as an estimate for
- * metrics, because other instances change the queue too.
+ * The queue rows that this instance stored, claimed or postponed: at most one per device. Metrics use them as an
+ * estimate, because other instances change the queue too.
  */
 export interface KnownPushes {
-  /** Adds a row that is due in `delayMs`, unless the device has a row already. Returns whether it added one. */
+  /** Adds a row that is due in `delayMs`, unless the device already has one. Returns whether it added the row. */
   add(key: string, platform: Platform, delayMs: number): boolean
   claimed(key: string, platform: Platform): void
-  /** Notes that the row is due again in `delayMs`. */
+  /** Records that the row is due again in `delayMs`. */
   wait(key: string, platform: Platform, delayMs: number): void
   forget(key: string): void
-  /** Forgets the rows of `platform` that were due before `elapsed`, except those that this instance has claimed. */
+  /** Forgets the rows of `platform` that were due before `elapsed`, except those that this instance claimed. */
   forgetDue(platform: Platform, elapsed: number): void
   waiting(platform: Platform): number
 }

@@ -12,7 +12,7 @@ import { type KnownPushes, openKnownPushes } from './known-pushes.ts'
 import { openPushTimers, type PushTimers } from './push-timers.ts'
 
 const STATEMENT_ROWS = 1000
-// Limit of waiting rows. It exceeds the number of devices that can be claimed at a time.
+// Limit of waiting rows. It exceeds the number of devices that can be claimed at the same time.
 const WAITING_ROWS = 100_000
 
 const CLAIM = `
@@ -42,12 +42,12 @@ interface ClaimRow {
   readonly addressee: Buffer
 }
 
-/** A claim, with the key of its device. `lease` distinguishes it from other claims of the same device. */
+/** A claim, with the key of its device. `lease` distinguishes it from other claims of the device. */
 interface Leased {
   readonly claim: PushClaim
   readonly key: string
   readonly lease: number
-  /** The result of the try; undefined if there is no new one. */
+  /** The result of the try to notify the device; undefined if there is no new result. */
   readonly result: PushResult | undefined
 }
 
@@ -64,9 +64,9 @@ interface PushQueueParts {
   readonly clock: Clock
 }
 
-/** The queue as the rest of the store uses it. */
+/** The queue as other modules of the store use it. */
 export interface SharedPushQueue extends PushQueue {
-  /** Notes that this instance has just stored messages for these stations, and plans their notifications. */
+  /** Records that this instance has just stored messages for these stations, and plans their notifications. */
   stored(stations: readonly StationKey[]): void
 }
 
@@ -78,14 +78,14 @@ export function openPushQueue(parts: PushQueueParts): SharedPushQueue {
 /**
  * The push queue in the table that all instances share, with at most one row per device.
  *
- * A row waits until it is due. Then any instance may claim it, and so lease it. `settle` removes the row; if messages
- * arrived during the lease, it makes the row wait again. `retryLater` makes the row wait for its delay. If neither is
- * called, or the database rejects the call, the lease expires and the row is due again. So a device is notified at
- * least once.
+ * A row waits until it is due. Then any instance may claim it, which gives the instance a lease on the row. `settle`
+ * removes the row; if messages arrived during the lease, the row waits again instead. `retryLater` makes the row wait
+ * for a delay. If neither is called, or the database rejects the call, the lease expires and the row is due again. So a
+ * device is notified at least once.
  *
  * Memory holds only estimates of when the rows known to this instance are due, for metrics and timers. The instance
- * sets a timer for each row that it stored or postponed. It finds rows that other instances left by polling once a
- * second.
+ * sets a timer for each row that it stored or postponed. By polling once a second, it finds rows that other instances
+ * left.
  *
  * Settlements that arrive while a statement is in progress share the next statement.
  *
@@ -132,7 +132,7 @@ class PostgresPushQueue implements SharedPushQueue {
     })
     for (const platform of platforms) {
       const claimed = claims.filter(({ device }) => device.platform === platform).length
-      // If there are fewer rows than requested, other instances have claimed all other due rows.
+      // If the database returned fewer rows than requested, other instances have claimed all other due rows.
       if (claimed < room[platform]) this.#estimates.forgetDue(platform, askedAt)
     }
     return claims
@@ -172,7 +172,7 @@ class PostgresPushQueue implements SharedPushQueue {
       coalesceMs,
     ]
     const settle = () => database.query<{ key: string; dueInMs: number }>(SETTLE, values)
-    // The statement is retried during the lease, because otherwise the next instance to claim these rows notifies the
+    // Retries the statement until the lease ends. Otherwise the next instance that claims these rows would notify the
     // phones again.
     const staying = await tryAgain(settle, clock.elapsed() + PUSH_LEASE_MS, clock)
     const dueInMs = new Map(staying.map((row) => [row.key, row.dueInMs]))
@@ -195,7 +195,7 @@ class PostgresPushQueue implements SharedPushQueue {
     return all.map(() => undefined)
   }
 
-  /** Updates the estimate of a row: removed, or due again in `dueInMs`. */
+  /** Updates the estimate of a row. Without `dueInMs`, the row was removed; otherwise it is due again in `dueInMs`. */
   #released(key: string, platform: Platform, dueInMs: number | undefined): void {
     if (dueInMs === undefined) {
       this.#estimates.forget(key)
@@ -205,7 +205,7 @@ class PostgresPushQueue implements SharedPushQueue {
     this.#timers.ring(dueInMs)
   }
 
-  /** Awaits `work`. If it fails, notes that the row stays leased and is due again after the lease. */
+  /** Awaits `work`. If it fails, records that the row is due again after the lease. */
   async #orAfterLease<T>({ key, claim }: Leased, work: Promise<T>): Promise<T> {
     return work.catch((error: unknown) => {
       this.#estimates.wait(key, claim.device.platform, PUSH_LEASE_MS)
@@ -218,7 +218,7 @@ class PostgresPushQueue implements SharedPushQueue {
   }
 }
 
-/** Returns the parameters with the results of tries. */
+/** Returns the results of the tries as parameters of a statement. */
 function resultColumns(all: readonly Leased[]): readonly SqlValue[] {
   return [
     all.map(({ result }) => result?.at ?? null),
@@ -243,7 +243,7 @@ function claimOf(row: ClaimRow): PushClaim {
     unpushed: { count, newest },
     tries,
     refusals,
-    // Negative if the clock of the database was set back.
+    // These times would be negative if the clock of the database was set back.
     firstTryMs: Math.max(0, row.firstTryMs),
     waitedMs: Math.max(0, row.waitedMs),
   }

@@ -1,8 +1,10 @@
 import type { Clock, Timer } from '../../../clock.ts'
 
-/** Interval of polling for rows that other instances left: they stopped during a window, or did not settle a lease. */
+/** Interval of polling for rows of other instances that stopped before a row was due or before they settled it. */
 const ASK_EVERY_MS = 1000
-/** Rows that become due within this time share one call of the listeners, because each call costs a statement. */
+/**
+ * Rows that become due within this time, in milliseconds, share one call of the listeners. Each call costs a statement.
+ */
 const GRAIN_MS = 50
 
 /** Timers that call all listeners when a row may be due. */
@@ -13,7 +15,7 @@ export interface PushTimers {
   close(): void
 }
 
-/** Opens the timers. All listeners are also called each second, and soon after a listener is added. */
+/** Opens the timers. They also call all listeners each second, and soon after a listener is added. */
 export function openPushTimers(clock: Clock): PushTimers {
   const timers = new Map<number, Timer>()
   const listeners: (() => void)[] = []

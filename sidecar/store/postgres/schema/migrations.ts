@@ -6,12 +6,12 @@ import { demandServer } from './demand-server.ts'
 import { FUNCTION_TEXTS, TABLE_TEXTS } from './schema-files.ts'
 import { BASELINE, STEPS } from './schema-version.ts'
 
-/** The key of the advisory lock: an arbitrary number that is the same in all instances. */
+/** The key of the advisory lock: an arbitrary number that all instances use. */
 const LOCK = 0x6d637363
 
 /**
- * Creates the tables or upgrades them to the newest version, and replaces all functions by those of this version. All
- * this is one transaction. If several instances start at once, one of them does it and the others wait.
+ * Creates the tables or upgrades them to the newest version, and replaces all functions by those of this version, in
+ * one transaction. If several instances start at once, one of them does the work and the others wait.
  *
  * Rejects with `database_too_old`, `database_outdated`, `database_newer`, `database_read_only` or `database_pooled`,
  * and then changes nothing.
@@ -29,7 +29,7 @@ export function migrate(postgres: Pick<Postgres, 'onOwnConnection'>, steps = STE
   })
 }
 
-/** Rejects like {@link migrate} if the schema cannot be upgraded to the newest version. Changes nothing. */
+/** Rejects as {@link migrate} does if the schema cannot be upgraded to the newest version. Changes nothing. */
 export function inspectSchema(postgres: Pick<Postgres, 'onOwnConnection'>): Promise<void> {
   return postgres.onOwnConnection(async (connection) => {
     await demandServer(connection, postgres)
@@ -39,8 +39,8 @@ export function inspectSchema(postgres: Pick<Postgres, 'onOwnConnection'>): Prom
 }
 
 async function createTables(connection: OwnConnection): Promise<void> {
-  // Checks first whether the schema exists, because an administrator may have created it without granting this user the
-  // right to create schemas.
+  // Creates the schema only if it is missing. An administrator may have created it without granting this user the right
+  // to create schemas.
   const [schema] = await connection.query<{ exists: boolean }>('SELECT to_regnamespace($1) IS NOT NULL AS exists', [
     SCHEMA,
   ])

@@ -1,5 +1,5 @@
--- The first right that the user lacks to start, in words. $1: the tables and functions that a start creates, replaces
--- or writes.
+-- Describes the first right that the user lacks to start the sidecar; no row if the user has all rights. $1: the tables
+-- and functions that a start creates, replaces or writes.
 WITH schema AS (SELECT to_regnamespace('mesh_companion' /* SCHEMA */) AS oid)
 SELECT format('%s may not create a schema in the database %s', current_user, current_database()) AS missing
   FROM schema WHERE oid IS NULL AND NOT has_database_privilege(current_database(), 'CREATE')

@@ -11,7 +11,7 @@ export const CHANNEL = SCHEMA
 /** A time later than any real one, in milliseconds. */
 export const NEVER = Number.MAX_SAFE_INTEGER
 
-/** The named literals of the SQL files that are also constants of the sidecar. */
+/** The named literals of the SQL files whose values are constants in TypeScript. */
 export const LITERALS = { CHANNEL, LEASE_MS, MAX_DEVICES, MAX_RECEIVED_ACKS, NEVER, UNPROVEN_MS } as const
 
 /** The files in `tables/`, in the order in which they are executed. */
@@ -34,8 +34,8 @@ const TABLES = [
 ].map((name) => `tables/${name}`)
 
 /**
- * The files of the functions. If the arguments or columns of a published function change, give the function a new name.
- * Instances of the previous version still call the old one.
+ * The files of the functions. If the arguments or columns of a published function change, the function must get a new
+ * name, because instances of the previous version still call the old function.
  */
 const FUNCTIONS = [
   'registry/take-stamp',

@@ -2,7 +2,8 @@
 export const BASELINE = 11
 
 /**
- * The upgrade steps after {@link BASELINE}: the first upgrades version 11 to version 12, and so on. A step may only
- * add, because instances of the previous version still run beside the new ones. Never change a published step.
+ * The upgrade steps after {@link BASELINE}: the first upgrades version 11 to version 12, and so on. A step may only add
+ * to the schema, because instances of the previous version run beside new ones during an upgrade. Never change a
+ * published step.
  */
 export const STEPS: readonly string[] = []

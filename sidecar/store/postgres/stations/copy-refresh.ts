@@ -5,7 +5,7 @@ import { readSql } from '../../read-sql.ts'
 import type { Postgres } from '../database/connection.ts'
 import type { Change, StationCopy } from './station-copy.ts'
 
-/** How often the copy is refreshed without a notification, in case one was lost. */
+/** Interval in milliseconds at which the copy is refreshed without a notification, in case one was lost. */
 const REFRESH_EVERY_MS = 1000
 const PAGE = 5000
 
@@ -23,7 +23,7 @@ interface ChangeRow extends StationRecord {
 interface CopyRefreshParts {
   readonly postgres: Pick<Postgres, 'read' | 'timeline'>
   readonly copy: StationCopy
-  /** Stations known to be proven, with the stamp of their registration. Each load replaces the entries. */
+  /** Stations that are known to be proven, with the stamp of their registration. Each load replaces all entries. */
   readonly proven: Map<StationKey, number>
   readonly clock: Clock
 }
@@ -32,20 +32,19 @@ interface CopyRefreshParts {
  * Keeps the copy of the registry up to date with the changes of all instances.
  *
  * `load` reads all stations. From then on, `follow` reads only the stations that changed after the newest stamp in the
- * copy. It loads everything again if that stamp has become unusable. This happens when another server takes over
- * (another timeline), or when the stamp of the database goes back. It also happens when the records of changes since
- * that stamp were deleted.
+ * copy. It loads everything again if that stamp cannot be used. There are three such cases: another server took over
+ * (its timeline differs), the stamp of the database went back, or the records of changes since that stamp were deleted.
  *
- * A refresh runs after each notification and at least once a second. Only one runs at a time; a notification during a
+ * A refresh runs after each notification and at least once a second. Only one runs at a time. A notification during a
  * refresh starts another one after it. A failed refresh changes nothing; the next one reads the same changes again.
- * After `close` no refresh starts.
+ * After `close`, no refresh starts.
  */
 export class CopyRefresh {
   readonly #postgres: Pick<Postgres, 'read' | 'timeline'>
   readonly #copy: StationCopy
   readonly #proven: Map<StationKey, number>
   readonly #clock: Clock
-  /** The timeline from which all stations were read. */
+  /** The timeline from which `load` read all stations. */
   #loadedTimeline = 0
   #isRefreshing = false
   #isStale = false
@@ -73,18 +72,18 @@ export class CopyRefresh {
     const provenRows = await read<{ key: StationKey; registeredAt: number }>(PROVEN)
     this.#proven.clear()
     for (const { key, registeredAt } of provenRows) this.#proven.set(key, registeredAt)
-    // All pages are from one timeline, because all connections end when the timeline changes.
+    // All pages are from one timeline, because a change of the timeline ends all connections.
     this.#loadedTimeline = timeline()
     this.#copy.replace(records, snapshot?.version ?? 0)
   }
 
-  /** Reads what changed since the last refresh. */
+  /** Reads the stations that changed since the last refresh. */
   async follow(): Promise<void> {
     const { read, timeline } = this.#postgres
     const since = this.#copy.seen
     const rows = await read<ChangeRow>(STATION_CHANGES, [since])
     const [first] = rows
-    // A standby that lacks the last transactions has become the primary, or the database was restored.
+    // A standby that lacks the last transactions has become the primary, or an administrator restored the database.
     if (!first || first.version < since || timeline() !== this.#loadedTimeline) return this.load()
     if (first.changesSince > since) return this.load()
     if (first.version < this.#copy.seen) return // a refresh that began later has already finished
@@ -94,7 +93,7 @@ export class CopyRefresh {
     this.#copy.follow(changes, first.version)
   }
 
-  /** Starts a refresh. If one is in progress, another follows it. */
+  /** Starts a refresh. If one is in progress, another starts after it. */
   readonly refresh = (): void => {
     if (this.#isClosed) return
     this.#isStale = true
@@ -111,7 +110,7 @@ export class CopyRefresh {
     this.#timer?.cancel()
     do {
       this.#isStale = false
-      // The connection logs faults of the database.
+      // The error is ignored, because the connection logs faults of the database.
       await this.follow().catch(() => undefined)
     } while (this.#isStale && !this.#isClosed)
     this.#isRefreshing = false

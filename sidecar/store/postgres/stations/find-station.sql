@@ -1,4 +1,4 @@
--- The station $1, with the stamp of the snapshot.
+-- Finds the station $1. `version` is the newest stamp in the snapshot.
 SELECT clock.last AS version, station.key, station.registered_at AS "registeredAt",
   coalesce((
     SELECT json_agg(json_build_object(

@@ -1,4 +1,5 @@
--- At most $2 stations with keys above $1, each with its devices, its last registration and its pending notifications.
+-- Lists at most $2 stations after $1, each with the number of its devices, its last heartbeat and its pending
+-- notifications.
 SELECT page.key AS station, count(*) AS devices, max(last_seen_at) AS "lastSeenAt", count(push_due.station) AS pending
 FROM (SELECT key FROM station WHERE key > $1 ORDER BY key LIMIT $2) AS page
   JOIN device ON device.station = page.key

@@ -1,4 +1,4 @@
--- A page of the registry, with the stations after $1.
+-- Reads a page of the registry: the stations after $1.
 SELECT station.key, station.registered_at AS "registeredAt",
   coalesce((
     SELECT json_agg(json_build_object(

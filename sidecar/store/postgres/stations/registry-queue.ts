@@ -5,17 +5,20 @@ import { openBatches } from '../database/batches.ts'
 import { toStoreError } from '../database/postgres-error.ts'
 
 /**
- * Limit of a statement, in units of {@link weightOf}. A statement locks the clock row, and messages wait for that: 15
- * ms for 100 new tokens, 65 ms for 100 new stations.
+ * Limit of a statement, in units of {@link weightOf}. A statement locks the clock row, and messages wait for that lock:
+ * 15 ms for 100 new tokens, 65 ms for 100 new stations.
  */
 const STATEMENT_WEIGHT = 100
 /** Limit of the queue, in units of {@link weightOf}: five seconds of new tokens, or 80 MB of avatars. */
 const MOST_WAITING = 10_000
 /**
- * Each full 8192 characters of an avatar add one unit of weight. A registration with the largest avatar weighs nine.
+ * Number of characters of an avatar that add one unit of weight. A registration with the largest avatar weighs nine.
  */
 const AVATAR_CHARACTERS = 8192
-/** A write that waited longer is rejected at its turn, because its caller has given up. */
+/**
+ * Limit of a write's waiting time in milliseconds. An older write is rejected at its turn, because its caller has given
+ * up.
+ */
 const LONGEST_WAIT_MS = 10_000
 
 interface RegistryQueueParts {
@@ -31,7 +34,7 @@ interface RegistryQueueParts {
 export interface RegistryQueue {
   /** Registers a station, in one statement with other waiting registrations. */
   register(registration: Registration): Promise<RegisterOutcome>
-  /** Runs any other write, in statements of its own. */
+  /** Runs any other write. It shares no statement with others. */
   write<T>(work: () => Promise<T>): Promise<T>
 }
 
@@ -121,7 +124,7 @@ interface RegistrationGroup {
   readonly stations: Set<StationKey>
 }
 
-/** Groups consecutive entries that can share a statement, and keeps their order. */
+/** Groups consecutive entries that can share a statement. Keeps their order. */
 function groupsOf(waiting: readonly Waiting[]): readonly (RegistrationGroup | WaitingWrite)[] {
   const groups: (RegistrationGroup | WaitingWrite)[] = []
   for (const entry of waiting) {

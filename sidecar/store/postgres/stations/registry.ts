@@ -64,13 +64,13 @@ interface RegistryParts {
   readonly log: Log
 }
 
-/** The registry as the rest of the store uses it. */
+/** The registry as other modules of the store use it. */
 export interface Registry extends Stations {
   /** Stops following the changes of other instances. */
   close(): void
 }
 
-/** Opens the registry, and reads all stations. */
+/** Opens the registry, and reads all stations into memory. */
 export async function openRegistry(parts: RegistryParts): Promise<Registry> {
   const registry = new PostgresRegistry(parts)
   await registry.open()
@@ -80,11 +80,11 @@ export async function openRegistry(parts: RegistryParts): Promise<Registry> {
 /**
  * The registry in the tables that all instances share, with a copy in memory.
  *
- * Reads come from the copy, which {@link CopyRefresh} keeps up to date with what other instances change. Writes go to
- * the database through a queue, one statement at a time. When a call resolves, the copy includes its change.
+ * Reads use the copy, which {@link CopyRefresh} keeps up to date with the changes of other instances. Writes go to the
+ * database through a queue, one statement at a time. When a call resolves, the copy includes its change.
  *
- * Two facts are only in memory. One is the time of heartbeats that change nothing else; it is written once an hour. The
- * other is which stations are known to be proven, so that `prove` writes once per registration.
+ * Two facts are only in memory. The first is the time of heartbeats that change nothing else; it is written once an
+ * hour. The second is which stations are known to be proven, so that `prove` writes only once per registration.
  *
  * Public methods are arrow functions, because callers pass them on without this object.
  */
@@ -93,7 +93,7 @@ class PostgresRegistry implements Registry {
   readonly #settings: RegistryParts['settings']
   readonly #clock: Clock
   readonly #copy: StationCopy
-  /** Stations known to be proven, with the stamp of their registration. */
+  /** Stations that are known to be proven, with the stamp of their registration. */
   readonly #proven = new Map<StationKey, number>()
   readonly #refresh: CopyRefresh
   readonly #queue: RegistryQueue
@@ -145,7 +145,7 @@ class PostgresRegistry implements Registry {
       return await this.#queue.register(registration)
     } catch (error) {
       if (error instanceof StoreError && error.code === 'store_closed') throw error
-      // A heartbeat that changes only its time needs no write, so it can succeed while the database refuses writes.
+      // An unchanged heartbeat needs no write, so it succeeds even while the database refuses writes.
       const station = this.#touch(registration)
       if (station) return { kind: 'refreshed', station }
       throw error
@@ -156,7 +156,7 @@ class PostgresRegistry implements Registry {
     const registeredAt = this.#copy.get(key)?.registeredAt
     if (registeredAt === undefined || this.#proven.get(key) === registeredAt) return
     this.#proven.set(key, registeredAt)
-    // If this fails, the next call tries again. The mark is not urgent.
+    // If the write fails, the next call repeats it. The mark is not urgent.
     this.#queue.write(() => this.#postgres.query(PROVE, [[key]])).catch(() => this.#proven.delete(key))
   }
 
@@ -226,8 +226,8 @@ class PostgresRegistry implements Registry {
 
   async #remove(key: StationKey, { deviceId, seenBeforeMs = NEVER }: DeviceFilter): Promise<RemoveOutcome> {
     const meant = deviceId === undefined ? null : [deviceId]
-    // A device is removed only if memory and database agree that it is silent, because recent heartbeats may be only in
-    // memory.
+    // Recent heartbeats may be only in memory. So a device is removed only if both memory and database show that it is
+    // silent.
     const station = seenBeforeMs === NEVER ? undefined : this.#copy.get(key)
     const silent = station?.devices.filter(({ id, lastSeenAt }) => (deviceId ?? id) === id && lastSeenAt < seenBeforeMs)
     const values = [key, seenBeforeMs, silent?.map(({ id }) => id) ?? meant]
@@ -247,7 +247,10 @@ class PostgresRegistry implements Registry {
     return outcome === 'silenced' ? outcome : removal
   }
 
-  /** Refreshes the copy from the database instead of editing it, because the copy may be out of date. */
+  /**
+   * Reads the station again instead of editing the copy, because the copy may be out of date. Returns whether the
+   * station remains.
+   */
   async #outcomeOfRemoval(key: StationKey): Promise<'devices' | 'station'> {
     await this.#refresh.follow()
     return this.#copy.get(key) ? 'devices' : 'station'
@@ -257,7 +260,7 @@ class PostgresRegistry implements Registry {
     for (const key of this.#proven.keys()) if (!this.#copy.get(key)) this.#proven.delete(key)
   }
 
-  /** Notes the time of a heartbeat in memory. Returns undefined if the registration also changes something else. */
+  /** Records the time of a heartbeat in memory. Returns undefined if the registration changes anything else. */
   #touch(registration: Registration): Station | undefined {
     const station = this.#copy.get(registration.key)
     if (!station || !changesNothing(registration, station)) return undefined

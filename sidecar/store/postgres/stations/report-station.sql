@@ -1,4 +1,4 @@
--- Everything that the operator may see of station $1, from one snapshot. Senders and sequence ids are in hex, because
+-- Reads the report on station $1 for the operator, from one snapshot. Senders and message numbers are in hex, because
 -- they may contain NUL.
 SELECT coalesce(avatar.hash, '') AS "avatarHash",
   (SELECT json_agg(json_build_object(

@@ -1,6 +1,6 @@
--- The stations that changed after the stamp $1; one row with a null in `changed` if there are none.
+-- Returns the stations that changed after the stamp $1. If there are none, returns one row with null in `changed`.
 --
--- Each station is looked up by its key (LATERAL, LIMIT). A plan for any number of changes reads all stations, which
+-- LATERAL and LIMIT make PostgreSQL look up each station by its key. Without them, the plan reads all stations, which
 -- took 30 ms for each notification.
 SELECT clock.last AS version, clock.changes_since AS "changesSince", changed.key AS changed, record.*
 FROM clock

@@ -11,9 +11,9 @@ import {
 import type { Device, DeviceId, StationKey } from '../../../messages/store.ts'
 
 interface Entry {
-  /** The station as callers see it. Heartbeats update it in place, because they are frequent. */
+  /** The station as callers see it. Heartbeats change its devices in place, because they are frequent. */
   readonly station: SeenStation
-  /** The devices as the database last had them. Their `lastSeenAt` may be up to an hour old. */
+  /** The devices as last read from the database. Their `lastSeenAt` may be up to an hour old. */
   readonly inDatabase: readonly Device[]
   /** The stamp of the snapshot from which the entry was read. */
   readonly version: number
@@ -26,8 +26,9 @@ export type Change = readonly [key: StationKey, record: StationRecord | undefine
  * A copy of the registry in the memory of this instance, with one entry per station.
  *
  * Each entry has the stamp of the snapshot from which it was read. `seen` is the stamp up to which the copy includes
- * all changes. So answers that arrive late never undo newer ones: `take` ignores a change up to `seen` or older than
- * the entry. `follow` moves `seen` forward. Only `replace` may move it back, after the database itself went back.
+ * all changes. With these stamps, a late answer never undoes a newer one: `take` ignores a change up to `seen`, or
+ * older than the entry. `follow` moves `seen` forward. Only `replace` may move it back, after the database itself went
+ * back.
  *
  * The time of a heartbeat that changes nothing else is only in the copy. A later read keeps that time, unless another
  * instance has written a newer one.
@@ -45,7 +46,7 @@ export class StationCopy {
     this.#log = log
   }
 
-  /** All changes up to this stamp are in the copy. */
+  /** The stamp up to which the copy includes all changes. */
   get seen(): number {
     return this.#seen
   }
@@ -89,7 +90,7 @@ export class StationCopy {
 
   /** Applies the state of one station as of stamp `version`, unless the copy is newer. */
   take(change: Change, version: number): void {
-    // The copy already reflects all changes up to `seen`, including any that replaced this one.
+    // The copy includes all changes up to `seen`, so it includes this one, or a later change that replaced it.
     if (version > this.#seen) this.#putAll([change], version)
   }
 
@@ -111,7 +112,7 @@ export class StationCopy {
     this.#putAll(changes, version)
   }
 
-  /** Notes that the device was seen at `now`. */
+  /** Records that the device was seen at `now`. */
   touch(key: StationKey, id: DeviceId, now: number): void {
     for (const device of this.get(key)?.devices ?? []) if (device.id === id) device.lastSeenAt = now
   }
@@ -129,7 +130,8 @@ export class StationCopy {
     const station = record && stationFrom(record)
     for (const device of station?.devices ?? []) {
       const isSame = ({ id }: Device) => id === device.id
-      // If the time in the database is unchanged, memory may have a later heartbeat that was not written. It is kept.
+      // If the time in the database is unchanged, the copy may have a later heartbeat that was not written. That time
+      // is kept.
       if (former?.inDatabase.find(isSame)?.lastSeenAt === device.lastSeenAt)
         device.lastSeenAt = former.station.devices.find(isSame)?.lastSeenAt ?? device.lastSeenAt
     }

@@ -14,9 +14,9 @@ const REPORT_STATION = readSql(new URL('./report-station.sql', import.meta.url))
 
 interface StationRow {
   readonly avatarHash: string
-  /** Null only while a station without devices is being removed. */
+  /** Null only if the station has no devices because it is being removed. */
   readonly devices: readonly (DeviceReport & { readonly key: string })[] | null
-  /** Null if there are none. `to` is empty for a message to the station itself. */
+  /** Null if there are no messages. `to` is empty for a message to the station itself. */
   readonly messages: readonly MessageReport[] | null
 }
 
@@ -26,8 +26,8 @@ interface ReportsParts {
 }
 
 /**
- * Opens the reports from the shared tables. The times of heartbeats that changed nothing else are in the memory of the
- * instance that received them, so the later time of both is reported.
+ * Opens the reports from the shared tables. The time of a heartbeat that changed nothing is only in the memory of the
+ * instance that received it. So the later of the two times is reported.
  */
 export function openReports({ database, stations }: ReportsParts): StationReports {
   return {

@@ -1,7 +1,8 @@
 -- Takes or renews leases, and returns the names of those that the caller holds now.
 --
--- The next process of an instance gets a lapsed lease at once: it has the name, so the former process is gone. Other
--- instances get it only with `take_over`. Rows are locked in the order of names, so that two callers never deadlock.
+-- The next process of an instance gets an expired lease at once: it took over the name, so the former process has
+-- ended. Other instances get an expired lease only with `take_over`. Rows are locked in the order of names, so that two
+-- callers never deadlock.
 CREATE OR REPLACE FUNCTION hold_leases(
   wanted text[], its_name text, its_owner text, its_note text, take_over boolean) RETURNS SETOF text
 LANGUAGE sql AS $$

@@ -1,5 +1,5 @@
--- Starts a new period of presence after a gap in which some phone may have called in vain, or after a leap of the
--- clock. Silence of a phone before that period counts for nothing. A gap is 2 hours.
+-- Starts a new period of presence if no instance ran for 2 hours, or if the clock was set back. During such a gap,
+-- phones may have tried in vain to reach an instance. So a phone's silence before the period is no reason to expire it.
 CREATE OR REPLACE FUNCTION note_presence() RETURNS void LANGUAGE sql AS $$
   UPDATE clock SET present_since = now_ms()
   WHERE present_since > now_ms()

@@ -1,5 +1,5 @@
--- Whether the caller has the name now: it had the name before, or no instance with that name was seen lately.
--- A time further ahead than any that was written is from before the clock was set back.
+-- Returns whether the caller has the name now. It gets the name if it had it before, or if no instance of that name was
+-- seen lately. A time too far in the future was written before the clock was set back, so it does not block the name.
 CREATE OR REPLACE FUNCTION take_name(its_name text, its_owner text, its_note text) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,5 +1,5 @@
--- Stores received acks that are wanted and repeat no recent one. All acks of a batch have different identities; `ages`:
--- for how many milliseconds each has waited. Returns the numbers of those that were stored, from 1.
+-- Stores received acks that a device wants and that do not repeat a recent one. All acks of a batch have different
+-- identities. `ages`: how many milliseconds each ack has waited. Returns the numbers of the stored acks, from 1.
 CREATE OR REPLACE FUNCTION append_acks(
   stations text[], sources text[], seq_ids text[], kinds text[], identities text[], ages int[], horizon_ms bigint)
 RETURNS int[] LANGUAGE plpgsql AS $$
@@ -10,7 +10,7 @@ DECLARE
   base bigint;
   fresh int[];
 BEGIN
-  -- First without the lock, and again under it, as in append.
+  -- Compares the acks first without the lock, and then under the lock, as append does.
   LOOP
     fresh := ARRAY(
       SELECT one.i FROM unnest(stations, identities, ages) WITH ORDINALITY AS one (station, identity, age, i)

@@ -1,22 +1,23 @@
--- Stores a batch of messages in one round trip. A function, so that each of its statements has its own snapshot: those
--- after the lock see everything that was committed before it.
+-- Stores a batch of messages in one round trip. It is a plpgsql function, so that each statement has its own snapshot.
+-- The statements after the lock see everything that was committed before the lock.
 --
--- All messages of a batch differ: the caller has removed equal ones.
---   `ages`: for how many milliseconds each message has waited. A batch that is tried again counts from the first try,
---     so that a copy of what the first try stored is found.
---   `ack_of`: the numbers of the messages that the caller may acknowledge, from 1; `ack_sources` and `ack_seq_ids`: the
---     destination and the number of each ack.
---   `addressees`: the addressee of each message, if it is another SSID of the station's callsign; otherwise empty.
---     Such messages are due for all devices of the station, and claim_pushes deletes the rows of those that do not get
---     them.
+-- All messages of a batch differ, because the caller removes repetitions.
+-- - `ages`: how many milliseconds each message has waited. In a retried batch, the time counts from the first attempt.
+-- So a message that the first attempt did store is recognized as a copy.
+-- - `ack_of`: the numbers of the messages that the caller may acknowledge, from 1.
+-- - `ack_sources` and `ack_seq_ids`: the destination and the message number of each of these acks.
+-- - `addressees`: the addressee of each message, if it is another SSID of the station's callsign; otherwise empty. Such
+-- a message makes notifications due for all devices of the station. claim_pushes deletes those of devices that do not
+-- get it.
+--
 -- Returns
---   `base`: the stamp of a message is this plus its number;
---   `kinds`: one character a message: 0 no such station, 1 duplicate, 2 stored;
---   `acks`: which of `ack_of` the caller has to send, from 1;
---   `originals`: for each of `acks`, the stamp of the message in the ring of which this one is a copy; 0 if there is
---     none. Empty if the batch has no copies.
+-- - `base`: the stamp of a message is `base` plus the number of the message.
+-- - `kinds`: one character per message: 0 for an unknown station, 1 for a duplicate, 2 for a stored message.
+-- - `acks`: the entries of `ack_of` that the caller must send, from 1.
+-- - `originals`: for each of `acks`, the stamp of the message in the ring of which it is a copy; 0 if it is none. Empty
+-- if the batch has no copies.
 --
--- One plan for all batches: planning each anew takes as long as storing five messages.
+-- All batches use one generic plan, because planning each batch takes as long as storing five messages.
 CREATE OR REPLACE FUNCTION append(
   stations text[], sources bytea[], seq_ids bytea[], texts bytea[], identities bytea[], ages int[],
   ack_of int[], ack_sources bytea[], ack_seq_ids bytea[],
@@ -27,27 +28,28 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
   now bigint := now_ms();
-  -- `last` of the clock: when the messages were compared, and under the lock.
+  -- The value of `last` in the clock: when the messages were compared, and under the lock.
   compared_at bigint;
   locked_at bigint;
   size int;
   kind int[];
-  -- The slot of the newest message of each station.
+  -- For each message, the slot of the newest message of its station; null if the station has no ring.
   heads int[];
-  -- The newest copy of each message in the ring: its stamp and, in 14 bits, its slot.
+  -- For each message, its newest copy in the ring: the stamp and, in the lowest 14 bits, the slot.
   copies bigint[];
-  -- The messages that are acknowledged.
+  -- The numbers of the messages that are acknowledged.
   acked bigint[];
-  -- Stations that get their first message.
+  -- The stations that get their first message.
   without_ring text[];
 BEGIN
-  -- First without the lock: a message that is a copy now stays one, and half of what two listeners bring are copies.
-  -- With new messages, again under the lock, if anything was stored in between.
+  -- Compares the messages first without the lock. A message that is a copy now remains one, and half of the messages
+  -- that two listeners receive are copies. If there are new messages, and anything was stored since, compares again
+  -- under the lock.
   LOOP
-    -- Both answers come from one look at the ring, whose pages are in no processor's cache: that look is the cost.
-    -- A copy in the ring is newer than one that the ring has dropped, and the newest copy counts. Distances count in
-    -- either direction, so that a clock that was wrong for a while has no lasting effect.
-    -- A slot fits in 14 bits (16383), because a ring has at most 10,000.
+    -- One look at the ring gives both answers. That look is expensive, because the ring's pages are in no processor
+    -- cache. A copy in the ring is newer than a dropped one, and the newest copy decides. Times are compared by their
+    -- absolute difference. Otherwise, after a clock was wrong for a while, messages with a time in the future would
+    -- stay recent. The slot fits into 14 bits (16383), because a ring has at most 10,000 slots.
     SELECT (SELECT last FROM clock),
       array_agg(
         CASE
@@ -73,8 +75,8 @@ BEGIN
           max(time << 14 | slot) FILTER (WHERE ring.identity = message.identity) AS copy
         FROM ring WHERE ring.station = station.key) AS held ON true;
     EXIT WHEN locked_at IS NOT NULL OR 2 = ANY (kind) IS NOT TRUE;
-    -- Held until the commit is visible. So a reader sees all messages with older stamps, and later writers have newer
-    -- ones.
+    -- The lock is held until the commit is visible. So a reader sees all messages with older stamps, and later writers
+    -- get newer stamps.
     SELECT last, per_station INTO locked_at, size FROM clock WHERE id = 1 FOR NO KEY UPDATE;
     now := now_ms();
     EXIT WHEN locked_at = compared_at;
@@ -103,7 +105,7 @@ BEGIN
         LEFT JOIN unnest(acked) AS acked (i) USING (i)
       WHERE kind[i] = 2
     ), placed AS MATERIALIZED (
-      -- If more come than the ring holds, the last ones stay.
+      -- If more messages arrive than the ring has slots, the last ones stay.
       SELECT new.*, (coalesce(heads[i], size - 1) + place) % size AS slot, coming - place < size AS stays FROM new
     ), leaving AS (
       INSERT INTO dropped (station, identity, received_at)
@@ -116,7 +118,7 @@ BEGIN
         SELECT station, identity, now - age, base + i FROM placed WHERE NOT stays) AS dropping
       ORDER BY time
     )
-    -- If some of the batch do not stay, the oldest that stays stands for them in `replaced`.
+    -- If some messages of the batch do not stay, the oldest one that stays records this in `replaced`.
     INSERT INTO ring (station, slot, time, source, seq_id, text, identity, received_at, replaced, acked_at,
         addressee)
       SELECT station, slot, base + i, source, seq_id, text, identity, now - age,
@@ -129,9 +131,10 @@ BEGIN
         replaced = greatest(ring.replaced, ring.time, excluded.replaced), acked_at = excluded.acked_at,
         addressee = excluded.addressee;
 
-    -- In one transaction with the messages: no message is ever durable without its notification being due. Sorted, as
-    -- in everything that locks several of these rows. If the oldest message came in later than now, the clock was set
-    -- back since, and its window would end that much later.
+    -- Makes the notifications due in the transaction that stores the messages. So no message is durable without its
+    -- notification being due. Sorted, because every statement locks these rows in the order of keys. If `oldest_at` is
+    -- in the future, the clock was set back. Then `due_at` moves forward, because the window would otherwise end too
+    -- late.
     INSERT INTO push_due AS due (station, newest, due_at, oldest_at)
       SELECT device.key, base + latest, now + coalesce_ms, now - oldest
       FROM (
@@ -150,8 +153,8 @@ BEGIN
     originals := ARRAY(
       SELECT CASE WHEN kind[ack_of[granted]] = 1 THEN coalesce(copies[ack_of[granted]] >> 14, 0) ELSE 0 END
       FROM unnest(acks) WITH ORDINALITY AS ack (granted, i) ORDER BY i);
-    -- Rows that another transaction is writing are skipped: this one may not hold the clock, so the two could wait for
-    -- each other. Then the time of the ack is missing for the operator.
+    -- Skips rows that another transaction is writing. This one may not hold the lock on the clock, so the two could
+    -- deadlock. For skipped rows, the operator does not see the time of the ack.
     UPDATE ring SET acked_at = now FROM (
       SELECT ring.station, ring.slot FROM unnest(acked) AS i
         JOIN ring ON ring.station = stations[i] AND ring.slot = (copies[i] & 16383)::int

@@ -1,7 +1,8 @@
--- Returns which of `ack_of` the caller has to send: the instance that gets the row of ack_sent sends the ack.
+-- Returns the entries of `ack_of` that the caller must send. The instance that writes the row of ack_sent sends the
+-- ack.
 --
--- The time is taken here, under the lock on the clock if there is one. Taken before the lock, two instances would each
--- take the other's ack for an old one.
+-- The time is read here, after append may have locked the clock. If it were read before the lock, two instances would
+-- each treat the other's ack as an old one.
 CREATE OR REPLACE FUNCTION claim_acks(
   stations text[], sources bytea[], kind int[], ack_of int[], ack_sources bytea[], ack_seq_ids bytea[],
   interval_ms bigint, per_minute int, of_sender int)

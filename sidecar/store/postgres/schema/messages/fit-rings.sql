@@ -1,13 +1,13 @@
--- Gives all rings with messages `places` slots, and keeps the newest messages of rings that have more. All instances
--- use the size that the instance which started last has set. Locks the clock, as everything that writes into rings
--- does. The text of a free slot is that of make_rings.
+-- Gives every ring that has messages `places` slots. If a ring has more messages, keeps the newest ones. All instances
+-- use the size set by the instance that started last. Locks the clock, as every function does that writes into rings. A
+-- free slot contains the same text as in make_rings.
 CREATE OR REPLACE FUNCTION fit_rings(places int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF places = (SELECT per_station FROM clock) THEN RETURN; END IF;
   PERFORM take_stamp();
-  -- Another instance that starts at the same time may have done it meanwhile.
+  -- Another instance that starts at the same time may have fitted the rings meanwhile.
   IF places = (SELECT per_station FROM clock) THEN RETURN; END IF;
-  -- The newest message goes into the last slot, older ones in order before it.
+  -- Puts the newest message into the last slot, and older ones in order before it.
   WITH removed AS (
     DELETE FROM ring RETURNING *
   ), ranked AS (

@@ -1,5 +1,5 @@
--- Whether a device does not get messages of the sender: the list `blocked`, separated by blanks, has its callsign, or a
--- beginning of it with a `*`.
+-- Returns whether a device blocks a sender. The entries of `blocked` are separated by blanks. Each is a callsign, or
+-- the beginning of one with a `*` at the end.
 CREATE OR REPLACE FUNCTION is_blocked(blocked text, sender bytea) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT EXISTS (
     SELECT FROM unnest(string_to_array(blocked, ' ')) AS entry

@@ -1,13 +1,16 @@
--- Answers several syncs at once. For each, from one snapshot: the messages of the station that are newer than its
--- cursor; `last`, which is newer than all of these and older than whatever is stored later; and registration and cursor
--- of the device with that key, or of all devices of the station if the key is null. `keys` is null if there is none.
--- `other_ssids`: whether the ring has messages to other SSIDs of the station's callsign. `options` is JSON; null for a
--- device without options. `acks` is JSON of the received acks that are newer than the cursor. `newest_ack` is the stamp
--- of the newest received ack. Both are null if no such device wants acks.
+-- Answers several syncs at once, each from the same snapshot. For each sync, it returns
+-- - `messages`: the station's messages that are newer than the cursor.
+-- - `last`: a stamp that none of these messages exceeds. Messages that are stored later have newer stamps.
+-- - `keys`, `registered_at`, `cursors`: the device with the requested key, or all devices of the station if that key is
+-- null. `keys` is null if there is no such device.
+-- - `options`: JSON; null for a device without options.
+-- - `other_ssids`: whether the ring has messages to other SSIDs of the station's callsign.
+-- - `acks`: JSON of the received acks that are newer than the cursor.
+-- - `newest_ack`: the stamp of the newest received ack. It and `acks` are null if none of the devices wants acks.
 --
--- Messages are packed into one value a station, as unpackMessages reads them: decoding a row for each message, with a
--- value for each member, takes three times as long. One plan for all: by itself PostgreSQL plans anew for each array,
--- which took as long as answering 15 syncs.
+-- The messages of a station are packed into one value, which unpackMessages reads. Decoding one row per message takes
+-- three times as long. All calls use one generic plan. By default PostgreSQL plans anew for each array, which took as
+-- long as answering 15 syncs.
 CREATE OR REPLACE FUNCTION read_newer(stations text[], devices text[], sinces float8[])
 RETURNS TABLE (
   i bigint, "last" bigint, station_registered_at bigint, keys text[], registered_at bigint[],

@@ -1,9 +1,11 @@
--- Fails if a message could not be stored now. Stores one, in every table that messages touch, and rolls that back. The
--- rest, next to nothing, is committed as messages are. Waits for a lock no longer than readiness may be wrong.
+-- Fails if no message can be stored now. It stores one in every table that messages use, and rolls that back. Then it
+-- commits a minimal change, as a message would. It waits at most 4 s for a lock, because readiness may be wrong for no
+-- longer than that.
 CREATE OR REPLACE FUNCTION try_to_store() RETURNS void LANGUAGE plpgsql SET lock_timeout = '4s' AS $$
 BEGIN
   BEGIN
-    -- For a station that does not exist: claims of notifications skip the rows of a station that is being written to.
+    -- Uses a station that does not exist. With an existing station, claims would skip the rows of that station
+    -- meanwhile.
     INSERT INTO station SELECT (jsonb_populate_record(sample, '{"key": ""}')).* FROM station AS sample LIMIT 1;
     INSERT INTO device
       SELECT (jsonb_populate_record(sample, '{"key": "", "station": ""}')).* FROM device AS sample LIMIT 1;

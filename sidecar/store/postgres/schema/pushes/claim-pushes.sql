@@ -1,9 +1,9 @@
--- Leases due rows to the caller, for each platform at most as many as its `rooms`, and returns what to notify of.
--- Rows are also due for messages that their device does not take; such a row is deleted here.
+-- Leases due rows to the caller, for each platform at most the number in `rooms`, and returns the messages to notify
+-- of. A row may be due because of messages that its device does not get; such a row is deleted here.
 --
--- In two steps: a message that is stored between the two is either read, or the row shows that it came during the
--- lease.
--- `due_at` moves to the end of the lease, so that another instance takes the row over then.
+-- The function works in two steps. So a message that is stored between them is either read, or its row shows that it
+-- arrived during the lease. `due_at` becomes the end of the lease. If the caller does not settle the row until then,
+-- another instance claims it.
 CREATE OR REPLACE FUNCTION claim_pushes(me text, platforms text[], rooms int[], lease_ms int)
 RETURNS TABLE (
   station text, device text, platform text, push_token text, token_dead boolean, lease_until bigint, tries int,
@@ -16,8 +16,8 @@ DECLARE
   taken text[];
   returned int;
 BEGIN
-  -- Rows due in over 20 minutes, longer than any delay or lease, are from before the clock was set back. An array, so
-  -- that next to nothing is read if there are none. At most 1,000 at a time.
+  -- Makes rows due that would be due in more than 20 minutes. No delay or lease is that long, so the clock was set
+  -- back. The array makes this cheap if there are no such rows. At most 1,000 rows are changed at a time.
   UPDATE push_due SET due_at = now WHERE station = ANY (ARRAY(
     SELECT station FROM push_due WHERE due_at > now + 1200000 ORDER BY due_at LIMIT 1000 FOR UPDATE SKIP LOCKED));
 
@@ -46,11 +46,11 @@ BEGIN
         WHERE ring.station = device.station AND ring.time > pushed_through
           AND (ring.addressee = '' OR any_ssid) AND (blocked = '' OR NOT is_blocked(blocked, ring.source))
         ORDER BY ring.time DESC LIMIT 1) AS unpushed
-      -- Otherwise the planner picks the order: after a restart, a newer message could be notified before an older one.
+      -- Without this order, a newer message could be notified before an older one after a restart.
       ORDER BY due.oldest_at;
   GET DIAGNOSTICS returned = ROW_COUNT;
   IF returned < cardinality(taken) THEN
-    -- Messages that the device does not take count as notified, so that a later claim does not read them again.
+    -- Marks messages that the device does not get as notified, so that a later claim does not read them again.
     PERFORM FROM device WHERE key = ANY (taken) ORDER BY key FOR NO KEY UPDATE;
     WITH gone AS (
       DELETE FROM push_due WHERE push_due.station = ANY (taken) AND NOT EXISTS (

@@ -1,4 +1,4 @@
--- Returns leased rows to the queue; each is due again after its delay. `ats`, `outcomes` and `reasons` are as in
+-- Returns leased rows to the queue. Each is due again after its delay. `ats`, `outcomes` and `reasons` are as in
 -- settle_pushes.
 CREATE OR REPLACE FUNCTION postpone_pushes(
   me text, stations text[], leases bigint[], delays bigint[], tried int[], refused int[], ats bigint[],

@@ -1,7 +1,8 @@
--- Notes that `stations`, which are keys of devices, were notified of everything up to `throughs`, and how the last
--- tries ended: `ats`, `outcomes` and `reasons`. Where `ats` is null, the former result stays. A caller whose lease
--- has ended no longer clears the row, but what it notified of counts. Returns the rows that stay because of messages
--- that arrived meanwhile, and in how many milliseconds they are due.
+-- Records that `stations`, which are keys of devices, were notified of all messages up to `throughs`. `ats`, `outcomes`
+-- and `reasons` are the results of the last tries. If an entry of `ats` is null, the device keeps its former result.
+--
+-- A caller whose lease has expired still records its notifications, but does not remove the row. Returns the rows that
+-- stay because messages arrived during the lease, and in how many milliseconds each is due.
 CREATE OR REPLACE FUNCTION settle_pushes(
   me text, stations text[], throughs bigint[], leases bigint[], ats bigint[], outcomes text[], reasons text[],
   coalesce_ms int)
@@ -10,7 +11,7 @@ RETURNS TABLE (station text, due_in bigint) LANGUAGE plpgsql AS $$
 DECLARE
   now bigint;
 BEGIN
-  -- In the order in which every function locks these rows.
+  -- Every function locks these rows in this order, to prevent deadlocks.
   PERFORM FROM push_due WHERE push_due.station = ANY (stations) ORDER BY push_due.station FOR UPDATE;
   PERFORM FROM device WHERE key = ANY (stations) ORDER BY key FOR NO KEY UPDATE;
   now := now_ms();

@@ -1,5 +1,5 @@
--- Why a new device is refused; null if it is not. It is refused if its station is new and is refused, or if the station
--- has as many devices as it may and all of them were seen since `seen_before`.
+-- Returns why a new device is refused; null if it is accepted. It is refused if its station is new and is refused. It
+-- is also refused if the station has the maximum number of devices and all of them were seen since `seen_before`.
 CREATE OR REPLACE FUNCTION device_refusal(
   its_key text, seen_before bigint, its_client text, max_stations int, max_per_hour int) RETURNS text
 LANGUAGE plpgsql AS $$

@@ -1,6 +1,7 @@
--- Ends the device without an id if this is its push token. A device whose token ever changed stays and is silenced: a
--- stranger may have taken it over, or may have registered it before its phone did. `outcome` is none, wrong_token,
--- silenced or removed; `version` is the stamp of the change, if there is one.
+-- Removes the device without an id if `its_token` is its push token. If the token of the device ever changed, the
+-- device is only silenced. Then a stranger may have taken the device over, or may have registered it before its phone
+-- did. `outcome` is none, wrong_token, silenced or removed. `version` is the stamp of the change; null if nothing
+-- changed.
 CREATE OR REPLACE FUNCTION end_by_token(its_key text, its_token text, OUT outcome text, OUT version bigint)
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- Marks a push token as dead. At most one device of the station has it. Returns the stamp of the change; null if no
--- device has the token any more, or if it is dead already.
+-- Marks a push token as dead. At most one device of the station has the token. Returns the stamp of the change; null if
+-- no device has the token, or if it is already dead.
 CREATE OR REPLACE FUNCTION mark_token_dead(its_key text, its_token text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   stamp bigint;

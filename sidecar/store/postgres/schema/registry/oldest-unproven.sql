@@ -1,5 +1,6 @@
--- The station that makes room in a full registry, and is not one of `others`. Null if there is none, or if more than
--- one would have to go. Uses the index station_unproven, because a stranger can trigger this search with each request.
+-- Returns the station to be removed from a full registry, which is none of `others`. Returns null if there is none, or
+-- if more than one would have to be removed. Uses the index station_unproven, because anyone can trigger this search
+-- with a request.
 CREATE OR REPLACE FUNCTION oldest_unproven(at_now bigint, others text[], max_stations int) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- Marks stations as proven. Locks them in one order, because requests at several instances may prove the same ones.
+-- Marks stations as proven. Locks them in the order of keys, because several instances may prove the same ones at once.
 CREATE OR REPLACE FUNCTION prove_stations(keys text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE station SET proven = true

@@ -1,5 +1,5 @@
--- Removes those of these devices that were not seen since `seen_before`. Locks the rows in the order in which settling
--- pushes does.
+-- Removes the devices in `keys` that were not seen since `seen_before`. Locks the rows in the order in which
+-- settle_pushes locks them. Returns whether it removed any device.
 CREATE OR REPLACE FUNCTION remove_devices(keys text[], seen_before bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM FROM push_due WHERE station = ANY (keys) ORDER BY station FOR UPDATE;

@@ -1,5 +1,6 @@
--- Removes the devices with these ids, or all devices if `ids` is null, that were not seen since `seen_before`. With the
--- last device, everything of the station goes. Returns the stamp of the removal; null if nothing was removed.
+-- Removes the station's devices with these ids that were not seen since `seen_before`; all such devices if `ids` is
+-- null. If no device remains, removes the station with all its data. Returns the stamp of the removal; null if nothing
+-- was removed.
 CREATE OR REPLACE FUNCTION remove_station(its_key text, seen_before bigint, ids text[]) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE

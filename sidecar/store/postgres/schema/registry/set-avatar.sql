@@ -1,5 +1,5 @@
--- Sets or clears the avatar of a station. The same avatar again keeps its time. A station that never had one has
--- nothing to clear, and remains a station that never set one.
+-- Sets or clears the avatar of a station. If the avatar is unchanged, `updated_at` is too. If a station that never had
+-- an avatar clears it, no row is created.
 CREATE OR REPLACE FUNCTION set_avatar(its_station text, its_icon text, its_image text, its_hash text, stamp bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

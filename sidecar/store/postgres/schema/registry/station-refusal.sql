@@ -1,4 +1,4 @@
--- Why a new station is refused; null if it is not.
+-- Returns why a new station is refused; null if it is accepted.
 CREATE OR REPLACE FUNCTION station_refusal(its_client text, max_stations int, max_per_hour int) RETURNS text
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -27,7 +27,7 @@ BEGIN
       last_seen_at = excluded.last_seen_at;
   PERFORM prove_stations(ARRAY(
     SELECT key FROM unnest(kinds, its_keys) AS one (kind, key) WHERE kind IN ('joined', 'refreshed')));
-  -- The same phone, which has another id now.
+  -- Marks the token of another device as dead if it is the same token: that phone now uses another device id.
   UPDATE device SET token_dead = true FROM unnest(kinds, own, its_keys, its_tokens) AS one (kind, device, key, token)
     WHERE one.kind IN ('created', 'joined', 'refreshed') AND station = one.key AND device.key <> one.device
       AND push_token = one.token AND NOT token_dead;

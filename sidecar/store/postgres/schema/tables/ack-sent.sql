@@ -1,5 +1,5 @@
--- When each ack was last sent. The instance that writes a row sends the ack after its commit. Logged, so that this
--- commit waits for a synchronous standby as the commit of the message does.
+-- The time at which each ack was last sent. The instance that writes a row sends the ack after its commit. The table is
+-- logged, so that this commit waits for a synchronous standby, like the commit of the message.
 CREATE TABLE ack_sent (
   sender bytea NOT NULL,
   addressee text COLLATE "C" NOT NULL,

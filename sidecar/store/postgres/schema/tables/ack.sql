@@ -1,5 +1,4 @@
--- Received acks and rejections of messages that stations sent. A station has rows only if one of its devices wanted
--- acks.
+-- Acks and rejections of messages that stations sent. A station has rows only if one of its devices wanted acks.
 CREATE TABLE ack (
   station text COLLATE "C" NOT NULL,
   -- The stamp. Messages and acks share one sequence of stamps.

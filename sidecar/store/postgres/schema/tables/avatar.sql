@@ -1,5 +1,5 @@
--- Avatars of stations. Separate from station, because images are large. An empty hash is a cleared avatar; a station
--- without a row never set one.
+-- Avatars of stations. They are separate from the table station, because images are large. An empty hash means that the
+-- station cleared its avatar. A station without a row never set one.
 CREATE TABLE avatar (
   station text COLLATE "C" PRIMARY KEY,
   icon text NOT NULL,

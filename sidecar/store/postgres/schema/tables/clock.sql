@@ -1,22 +1,22 @@
--- One row, which orders everything that is written.
+-- One row, which puts all writes in order.
 --
--- A transaction that needs stamps first updates this row and so locks it until its commit. Commits therefore happen in
--- the order of the stamps, and a snapshot that shows `last` shows every row with an older stamp.
+-- A transaction that needs stamps first updates this row, and so locks it until its commit. Therefore commits happen in
+-- the order of the stamps. A snapshot that shows `last` shows every row with an older stamp.
 CREATE TABLE clock (
   id int PRIMARY KEY CHECK (id = 1),
-  -- Newer than every committed stamp.
+  -- A stamp that no committed stamp exceeds.
   last bigint NOT NULL,
-  -- Slots per ring.
+  -- Number of slots in each ring.
   per_station int NOT NULL,
   -- Number of stations. Counting 36,000 rows takes milliseconds, and every transaction would wait for that.
   station_count int NOT NULL,
   -- Version of the schema.
   version int NOT NULL,
-  -- Some rows of station_change with this version or an older one are deleted.
+  -- The changes up to this version in station_change may have been deleted.
   changes_since bigint NOT NULL,
-  -- Since then, some instance was up at all times, except for gaps in which no phone can have called in vain.
+  -- Time since when at least one instance has run. Gaps too short for a phone to have missed an instance are ignored.
   present_since bigint NOT NULL,
-  -- The timeline in which `server` last wrote, as instances saw it.
+  -- The newest timeline that an instance recorded, and the identity of the server that had it.
   timeline int NOT NULL DEFAULT 0,
   server bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 10);

@@ -1,13 +1,13 @@
--- Devices of stations. There are no foreign keys: the functions that remove a station delete everything of it.
+-- Devices of stations. There are no foreign keys: the functions that remove a station delete all its rows.
 CREATE TABLE device (
-  -- `CALL-SSID` for the device without an id, `CALL-SSID id` for others. Neither part has blanks.
+  -- `CALL-SSID` for a device without an id, `CALL-SSID id` for any other. Neither part contains blanks.
   key text COLLATE "C" PRIMARY KEY,
   station text COLLATE "C" NOT NULL,
   platform text NOT NULL,
   push_token text NOT NULL,
   token_dead boolean NOT NULL DEFAULT false,
   ack_messages boolean NOT NULL,
-  -- Callsigns of senders whose messages the device does not get, separated by blanks.
+  -- Senders whose messages the device does not get: callsigns, separated by blanks.
   blocked text NOT NULL DEFAULT '',
   -- Whether the device also gets messages to the other SSIDs of its callsign.
   any_ssid boolean NOT NULL DEFAULT false,
@@ -17,11 +17,11 @@ CREATE TABLE device (
   last_seen_at bigint NOT NULL,
   -- The device was notified of messages up to this stamp, or the sidecar gave up on them.
   pushed_through bigint NOT NULL,
-  -- The newest cursor that the device sent, or an older one.
+  -- The newest cursor that the device sent. It may be older, because cursors are written with a delay.
   newest_cursor bigint NOT NULL DEFAULT 0,
-  -- The first push token of the device, once another one has replaced it.
+  -- The device's first push token; null until another token replaces it.
   first_token text,
-  -- The last try to notify the device, for the operator.
+  -- The result of the last try to notify the device, for the operator.
   last_push_at bigint,
   last_push_outcome text,
   last_push_reason text

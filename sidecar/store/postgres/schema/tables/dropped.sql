@@ -1,4 +1,5 @@
--- Messages that left their ring while duplicates of them may still arrive. Equal messages have equal identities.
+-- Messages that were dropped from their rings, as long as duplicates of them may arrive. Equal messages have equal
+-- identities.
 CREATE TABLE dropped (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   station text COLLATE "C" NOT NULL,

@@ -1,4 +1,4 @@
--- Instances that are or were up. `owner` differs between two processes of the same name, and is empty after a stop.
+-- Instances that run or have run. `owner` differs between two processes of the same name, and is empty after a stop.
 CREATE TABLE instance (
   name text COLLATE "C" PRIMARY KEY,
   owner text NOT NULL,

@@ -1,4 +1,4 @@
--- Leases of the instances.
+-- Leases that instances hold, such as the one for housekeeping.
 CREATE TABLE lease (
   name text COLLATE "C" PRIMARY KEY,
   instance text NOT NULL,

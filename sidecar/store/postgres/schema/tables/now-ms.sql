@@ -1,4 +1,4 @@
--- The current time in milliseconds since 1970. All SQL of the sidecar takes the time from here.
--- Created once, with the tables: a test replaces it with its own clock.
+-- Returns the current time in milliseconds since 1970. All SQL of the sidecar reads the time here. The function is
+-- created only with the tables, so that tests can replace it with a clock of their own.
 CREATE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
   $$ SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;

@@ -1,10 +1,10 @@
--- Devices to notify. `station` is the key of the device.
+-- Pending notifications, one row per device. `station` is the key of the device.
 CREATE TABLE push_due (
   station text COLLATE "C" PRIMARY KEY,
   newest bigint NOT NULL,
   oldest_at bigint NOT NULL,
   due_at bigint NOT NULL,
-  -- When the row is due again, because a message arrived during the lease.
+  -- Time at which the row is due again, because a message arrived during the lease; null if none arrived.
   again_at bigint,
   lease_until bigint NOT NULL DEFAULT 0,
   owner text NOT NULL DEFAULT '',

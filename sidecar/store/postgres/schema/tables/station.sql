@@ -2,7 +2,8 @@
 CREATE TABLE station (
   key text COLLATE "C" PRIMARY KEY,
   registered_at bigint NOT NULL,
-  -- The station registered again or synced, or a push gateway accepted its token. Others make room in a full registry.
+  -- True once the station registers again or syncs, or a push gateway accepts its token. If the registry is full, a new
+  -- station replaces an unproven one.
   proven boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 70);
 CREATE INDEX station_unproven ON station (registered_at) WHERE NOT proven;
