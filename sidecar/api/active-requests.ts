@@ -1,4 +1,4 @@
-/** Counts the active requests, so that the API closes the store only after the last of them. */
+/** Counts the active requests. The API closes the store only after the last of them has ended. */
 export class ActiveRequests {
   #count = 0
   /** The `resolve` functions of the promises that {@link ActiveRequests.allDone} returned. */

@@ -15,7 +15,7 @@ export interface ReadyAnswer {
   readonly client: ClientAddress
   readonly status: number
   readonly encoded: EncodedAnswer
-  /** Bytes in flight that were already reserved for this answer, if any. */
+  /** The bytes in flight that the endpoint already reserved for this answer; undefined if it reserved none. */
   readonly reservation?: Reservation | undefined
 }
 
@@ -26,12 +26,12 @@ interface AnswerQueueParts {
 }
 
 /**
- * Sends answers, and limits how many bytes slow clients leave unread, and for how long.
+ * Sends answers. Limits how many bytes slow clients leave unread, and for how long.
  *
- * An answer waits until the end of the event loop's turn and is then written to its socket. Nearly always the kernel
- * takes the whole answer at once. Otherwise the answer is unread until the kernel has taken the rest, or its
- * connection closes. Meanwhile its size counts as bytes in flight, and it has a deadline. A client that exceeds either
- * limit loses its connection.
+ * An answer is written to its socket at the end of the event loop's turn. Nearly always the kernel accepts the whole
+ * answer at once. Otherwise the answer is unread until the kernel accepts the rest or the connection closes. Meanwhile
+ * its size counts as bytes in flight, and it has a deadline. The connection of a client that exceeds either limit is
+ * closed.
  */
 export class AnswerQueue {
   readonly #inFlight: BytesInFlight
@@ -39,8 +39,8 @@ export class AnswerQueue {
   readonly #overLimits: OverLimit
   readonly #send = createAnswerSender()
   readonly unanswered: Unanswered = trackUnanswered()
-  // Answers are sent together at the end of the turn, which takes a quarter less time than sending each between two
-  // requests. The kernel's code stays in the processor's cache, and the receiving process has not gone to sleep yet.
+  // Sending all answers at the end of the turn takes a quarter less time than sending each between two requests. The
+  // kernel's code stays in the processor's cache, and the receiving process has not gone to sleep yet.
   readonly #leaving = createAtEndOfTurn<ReadyAnswer>((answer) => this.#deliver(answer))
 
   constructor({ inFlight, deadlines, overLimits }: AnswerQueueParts) {
@@ -53,7 +53,7 @@ export class AnswerQueue {
     this.#leaving.add(answer)
   }
 
-  /** Sends the answers of this turn after all work that is already planned for the end of the turn. */
+  /** Makes the answers of this turn leave after all work that is already planned for the end of the turn. */
   runLast(): void {
     this.#leaving.runLast()
   }
@@ -84,7 +84,8 @@ export class AnswerQueue {
 }
 
 /**
- * Releases the reservation when the response closes, or at once if its connection closed before the answer was ready.
+ * Releases the reservation when the response closes. If its connection closed before the answer was ready, releases it
+ * at once.
  */
 export function releaseAfter(response: ServerResponse, reservation: Reservation): void {
   if (response.closed) reservation.release()

@@ -1,13 +1,13 @@
 /** Collects items and handles them together at the end of a turn of the event loop. */
 export interface AtEndOfTurn<Item> {
   add(item: Item): void
-  /** Handles the items after all work that is already planned for the end of this turn. */
+  /** Makes the items be handled after all work that is already planned for the end of this turn. */
   runLast(): void
 }
 
 /**
  * Creates a collector that calls `work` with each added item, once the event loop has handled all input of the turn.
- * `work` must not throw. `onFirst` is called for the first item of each turn.
+ * `work` must not throw. `onFirst` is called with the first item of each turn.
  */
 export function createAtEndOfTurn<Item>(work: (item: Item) => void, onFirst = () => {}): AtEndOfTurn<Item> {
   let items: Item[] = []

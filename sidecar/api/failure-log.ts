@@ -2,22 +2,22 @@ import type { Clock } from '../clock.ts'
 import { StoreError, type StoreErrorCode } from '../errors.ts'
 import type { Log } from '../log.ts'
 
-/** Time without failures, in milliseconds, after which an outage counts as ended. */
+/** Time in milliseconds after which an outage is over if no request fails. */
 const OUTAGE_GAP_MS = 60_000
 const LOGGED_PATH_CHARACTERS = 100
 
-/** Logs requests that failed because of the server. */
+/** Logs requests that failed because of a fault of the server. */
 export interface FailureLog {
   note(cause: unknown, path: string): void
 }
 
 /**
  * Creates a log of failed requests. A store failure is logged once per outage and error code, because every request
- * fails with it meanwhile. A closed store is not logged, because the sidecar is stopping. Any other failure is a bug,
+ * fails during the outage. A closed store is not logged, because the sidecar is stopping. Any other failure is a bug,
  * so it is logged each time.
  */
 export function createFailureLog(clock: Pick<Clock, 'elapsed'>, log: Log): FailureLog {
-  /** Elapsed time of the last failure, by error code. There are few codes. */
+  /** Elapsed time of the last failure, by error code. The map stays small, because there are few codes. */
   const lastFailures = new Map<StoreErrorCode, number>()
 
   function continuesOutage(code: StoreErrorCode): boolean {

@@ -17,7 +17,7 @@ import type { ClientLimit, OverLimit } from './requests/over-limit.ts'
 import type { ProxyWarnings } from './requests/proxy-warnings.ts'
 import { unreadableError } from './requests/unreadable.ts'
 
-/** The endpoint of a request, to be called with the bytes of its body. */
+/** The endpoint of a request. It is called with the bytes of the request's body. */
 type BoundEndpoint = (bytes: Buffer, client: ClientAddress) => Promise<EndpointOutcome>
 
 /** A request within the rate limit, and its response. */
@@ -30,13 +30,13 @@ interface Exchange {
 export interface HandlerParts {
   /** Endpoints by path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>
-  /** Bodies for GET and HEAD that are the same for every client, by path. */
+  /** Bodies for GET and HEAD requests, by path. They are the same for every client. */
   readonly documents: ReadonlyMap<string, Body>
   readonly clientOf: ClientAddressOf
   readonly limit: RateLimit
   readonly answers: AnswerQueue
   readonly overLimits: OverLimit
-  /** Whether a connection's peer is a trusted proxy. */
+  /** Returns whether a connection's peer is a trusted proxy. */
   readonly isProxy: (peer: string | undefined) => boolean
   readonly warnOfProxy: ProxyWarnings
   readonly clock: Clock
@@ -48,18 +48,18 @@ export interface HandlerParts {
  * Handles every request of the API.
  *
  * A request over the rate limit is dropped. Any other request is active from its arrival until its answer is queued or
- * its connection has ended. At the end of the event loop's turn, the handler reads its body, runs its endpoint and
- * queues the answer. Failures become error answers. `allDone` resolves once no request is active; then the store can be
- * closed.
+ * its connection closes. At the end of the event loop's turn, the handler reads the request's body, runs its endpoint
+ * and queues the answer. Failures become error answers. `allDone` resolves once no request is active. Then the store
+ * can be closed.
  */
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #failures: FailureLog
   readonly #active = new ActiveRequests()
-  // At the end of the turn nearly all bodies are complete, so no listeners for their chunks are needed.
+  // At the end of the turn, nearly all bodies are complete, so their chunks need no listeners.
   readonly #arrived = createAtEndOfTurn<Exchange>(
     (exchange) => {
-      // Rejects only if an error answer could not be sent.
+      // The promise rejects only if an error answer could not be sent.
       void this.#receive(exchange)
         .catch(() => void exchange.request.socket.destroy())
         .then(() => this.#active.end())
@@ -77,7 +77,8 @@ export class RequestHandler {
     const { warnOfProxy, clientOf, limit, clock, metrics, answers } = this.#parts
     warnOfProxy(request)
     const client = clientOf(request.socket.remoteAddress, headerText(request.headers['x-forwarded-for']))
-    // The limit is checked first. So failed requests count too, and the body of a request over the limit is not read.
+    // The rate limit comes first. So requests that fail count too, and the body of a request over the limit is not
+    // read.
     if (!limit.take(client, clock.elapsed())) {
       this.#dropOverLimit({ request, response, client }, 'requests')
       return
@@ -109,7 +110,7 @@ export class RequestHandler {
     socket.end(rawErrorAnswer(error), () => socket.destroy())
   }
 
-  /** Resolves once no request uses the store any more. That includes requests of disconnected clients. */
+  /** Resolves once no request uses the store, including requests of clients that have disconnected. */
   allDone(): Promise<void> {
     return this.#active.allDone()
   }
@@ -141,7 +142,7 @@ export class RequestHandler {
     }
   }
 
-  /** Finds the endpoint by path, method and headers. Throws {@link ApiError} if the request matches none. */
+  /** Returns the endpoint for the path, method and headers. Throws {@link ApiError} if there is none. */
   #endpointFor({ url = '', method, headers, httpVersion }: IncomingMessage): BoundEndpoint {
     // HTTP/1.1 requires Host (RFC 9112, section 3.2).
     if (headers.host === undefined && httpVersion !== '1.0')
@@ -149,7 +150,7 @@ export class RequestHandler {
     const path = pathOf(url)
     const document = this.#parts.documents.get(path)
     if (document) {
-      // Node leaves out the body for HEAD (RFC 9110, section 9.3.2).
+      // Node.js omits the body in answers to HEAD (RFC 9110, section 9.3.2).
       if (method !== 'GET' && method !== 'HEAD') throw new ApiError('method_not_allowed')
       return async () => answerWith(document)
     }
@@ -175,8 +176,8 @@ export class RequestHandler {
 
   /**
    * Closes a client's connection without an answer. A proxy gets an answer instead: its connection carries other
-   * clients too, and nginx considers a server dead that closes a connection unanswered. The answer follows the
-   * request's body, because nginx also considers a server dead that closes the connection before that.
+   * clients too, and nginx considers a server dead that closes a connection without an answer. The answer is sent after
+   * the request's body has arrived, because nginx also considers a server dead that closes the connection earlier.
    */
   #dropOverLimit({ request, response, client }: Exchange, limit: ClientLimit): void {
     const { overLimits, isProxy } = this.#parts
@@ -190,17 +191,20 @@ export class RequestHandler {
 }
 
 /**
- * `Retry-After` of `overloaded` answers. Meanwhile the database finishes its backlog and clients read earlier answers.
+ * `Retry-After` of answers with the code `overloaded`, in seconds. By then the database has finished its backlog, and
+ * clients have read earlier answers.
  */
 const RETRY_AFTER_SECONDS = 10
 const OVER_LIMIT_HEADERS = { Connection: 'close', 'Content-Length': 0 }
 
-/** Returns whether another instance, or this one after a restart, can answer soon: the store is busy or closed. */
+/** Returns whether the store is busy or closed. Then another instance, or this one after a restart, can answer soon. */
 function isTemporary(cause: unknown): boolean {
   return cause instanceof StoreError && (cause.code === 'store_overloaded' || cause.code === 'store_closed')
 }
 
-/** Strips the query, and the `https://host` that some proxies send before the path (RFC 9112, section 3.2.2). */
+/**
+ * Strips the query from a URL, and the `https://host` that some proxies put before the path (RFC 9112, section 3.2.2).
+ */
 function pathOf(url: string): string {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
   const query = target.indexOf('?')

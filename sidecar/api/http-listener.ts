@@ -6,15 +6,17 @@ import { isLoopback } from '../config/address-scope.ts'
 export interface HttpListener {
   /** URL for clients on this machine, with scheme, host and port. */
   readonly url: string
-  /** Whether it listens on a loopback address, so that only this machine can reach it. */
+  /** Whether the server listens on a loopback address, which only this machine can reach. */
   readonly loopback: boolean
-  /** Accepts no more connections, gives open requests {@link GRACE_MS} to finish, then ends them. Idempotent. */
+  /**
+   * Accepts no more connections. Closes the open ones when their requests end, or after {@link GRACE_MS}. Idempotent.
+   */
   close(): Promise<void>
 }
 
 /**
- * Milliseconds that open requests may take after the server began to close. This is well below the time that stopping
- * the whole API may take, even on a busy machine.
+ * Milliseconds that open requests may take once the server begins to close. This is well below the time limit for
+ * stopping the whole API, even on a busy machine.
  */
 const GRACE_MS = 500
 const TIDY_MS = 50
@@ -30,7 +32,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ENOTFOUND: 'This host name has no address. Correct listen.host or admin.host.',
 }
 
-/** The server cannot listen. `code` is the system's error code; `remedy` tells the operator what to do. */
+/** The error if the server cannot listen. `code` is the system's error code; `remedy` tells the operator what to do. */
 export class ListenError extends Error {
   override readonly name = 'ListenError'
   readonly code: string
@@ -72,7 +74,8 @@ export async function listenHttp(
 
 async function closeGracefully(server: Server): Promise<void> {
   const deadline = setTimeout(() => server.closeAllConnections(), GRACE_MS)
-  // `server.close` ends only the connections that are idle at that moment. The others are closed as they become idle.
+  // `server.close` closes only connections that are idle at that moment. The timer closes the others as they become
+  // idle.
   const tidying = setInterval(() => server.closeIdleConnections(), TIDY_MS)
   await new Promise<void>((resolve) => server.close(() => resolve()))
   clearTimeout(deadline)

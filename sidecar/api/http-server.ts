@@ -4,15 +4,18 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { ListenSettings } from '../config/settings.ts'
 
-/** The HTTP server of the API with its limits. It does not listen yet. */
+/** The HTTP server of the API, with its limits. It is not listening yet. */
 export interface ApiServer {
   readonly server: Server
   readonly scheme: 'http' | 'https'
-  /** Reads certificate and key again, for new connections. If they are unusable, rejects and keeps the old ones. */
+  /**
+   * Reads certificate and key again, for new connections. If they are unusable, rejects and continues to use the old
+   * ones.
+   */
   reloadCertificate(): Promise<void>
   /**
-   * Returns the earliest expiry of a certificate in the current chain, in milliseconds since 1970; undefined without
-   * TLS.
+   * Returns the earliest expiry among the certificates of the current chain, in milliseconds since 1970; undefined
+   * without TLS.
    */
   certificateExpiresAt(): number | undefined
 }
@@ -20,12 +23,12 @@ export interface ApiServer {
 type CertificateFiles = Pick<ListenSettings, 'certFile' | 'keyFile'>
 
 /**
- * Creates a TLS server if the settings name a certificate, otherwise a plain one. Rejects if the certificate is
+ * Creates a TLS server if the settings name a certificate, otherwise a plain HTTP server. Rejects if the certificate is
  * unusable.
  */
 export async function createApiServer(files: CertificateFiles): Promise<ApiServer> {
   const certificate = await readCertificate(files)
-  // The handler itself refuses a request without Host, because Node's refusal has no body.
+  // The handler itself refuses requests without a Host header, because Node.js would refuse them without a body.
   const options = { ...TIME_LIMITS, requireHostHeader: false }
   if (!certificate)
     return {
@@ -40,7 +43,7 @@ export async function createApiServer(files: CertificateFiles): Promise<ApiServe
     server: limited(server),
     scheme: 'https',
     async reloadCertificate() {
-      // Throws if certificate and key do not match, for example during a renewal. The old ones then stay in use.
+      // This throws if certificate and key do not match, for example during a renewal. Then the old ones stay in use.
       const renewed = await readCertificate(files)
       server.setSecureContext({ ...renewed })
       if (renewed) expiresAt = firstExpiry(renewed.cert)
@@ -60,7 +63,7 @@ const TIME_LIMITS = {
   connectionsCheckingInterval: 5000,
 }
 /**
- * Milliseconds after which an idle connection is closed. A connection is also idle while its client does not read an
+ * Milliseconds after which an idle connection is closed. It also counts as idle while its client does not read an
  * answer.
  */
 const SOCKET_IDLE_MS = 90_000
@@ -71,7 +74,7 @@ function limited(server: Server): Server {
   server.timeout = SOCKET_IDLE_MS
   server.maxConnections = MAX_CONNECTIONS
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET
-  // Node would answer a request beyond this limit, but without a body.
+  // Without this listener, Node.js would answer a request beyond the limit without a body.
   return server.on('dropRequest', (_request, socket) => socket.destroy())
 }
 

@@ -29,28 +29,28 @@ import { createRingCache } from './rings/create-ring-cache.ts'
 /** The public API while it is listening. */
 export interface Api extends HttpListener {
   /**
-   * Reads certificate and key again, for new connections. If they are unusable, logs an error and keeps the old ones.
-   * Never rejects.
+   * Reads certificate and key again, for new connections. If they are unusable, logs an error and continues to use the
+   * old ones. Never rejects.
    */
   reloadTls(): Promise<void>
-  /** Returns when the certificate in use expires, in milliseconds since 1970; undefined without TLS. */
+  /** Returns the time at which the current certificate expires, in milliseconds since 1970; undefined without TLS. */
   certificateExpiresAt(): number | undefined
 }
 
 interface ApiParts {
   readonly listen: ListenSettings
   readonly rateLimit: RateLimitSettings
-  /** `publicKey`: the key that apps use to subscribe, in base64url; absent while Web Push is off. */
+  /** `publicKey`: the public key that apps need to subscribe, in base64url; absent while Web Push is off. */
   readonly webPush: { readonly allowPrivate: boolean; readonly publicKey?: string }
   readonly store: Store
-  /** Returns whether a callsign is reserved, so that no station may register under it. */
+  /** Returns whether a callsign is reserved. No station can register a reserved callsign. */
   readonly isReserved: (key: StationKey) => boolean
   readonly clock: Clock
   readonly metrics: Metrics
   readonly log: Log
 }
 
-/** Warns if other machines can reach the API and neither TLS nor a proxy protects the connection. */
+/** Warns if other machines can reach the API although neither TLS nor a proxy protects the connection. */
 export function warnWithoutTls(
   { certFile, trustProxy }: Pick<ListenSettings, 'certFile' | 'trustProxy'>,
   loopback: boolean,
@@ -63,10 +63,10 @@ export function warnWithoutTls(
     )
 }
 
-/** Limits of the bytes of answers that are being built or not read yet. 50 of the largest avatars take 1.2 MB. */
+/** Limits of the bytes of answers that are being built or are not read yet. The largest 50 avatars take 1.2 MB. */
 const IN_FLIGHT = { inAll: 32_000_000, perClient: 8_000_000 }
 
-/** Serves the API. Rejects if it cannot listen or its certificate is unusable. */
+/** Serves the API. Rejects if the server cannot listen or its certificate is unusable. */
 export async function serveApi(parts: ApiParts): Promise<Api> {
   const { listen, rateLimit, webPush, clock, metrics, log } = parts
   const limit = createRateLimit(rateLimit)
@@ -101,8 +101,8 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
     loopback,
     async close() {
       await close()
-      // Closing the server cuts connections after a moment. A registration from a cut connection may still be being
-      // stored.
+      // After a moment, closing the server cuts all connections. A registration from a cut connection may still be in
+      // progress.
       await handler.allDone()
     },
     certificateExpiresAt,
@@ -135,8 +135,8 @@ function documentsOf(webPushKey: string | undefined): ReadonlyMap<string, Body> 
 
 function handleWith(handler: RequestHandler, server: Server): void {
   server.on('request', (request, response) => handler.handle(request, response))
-  // Without these listeners, Node sends "100 Continue" before the rate limit is checked, and refuses other expectations
-  // without a body.
+  // Without these two listeners, Node.js sends "100 Continue" before the rate limit is checked, and refuses other
+  // expectations without a body.
   server.on('checkContinue', (request, response) => handler.handle(request, response))
   server.on('checkExpectation', (request, response) => handler.handle(request, response))
   server.on('clientError', (fault, socket) => handler.handleUnreadable(fault, socket))

@@ -2,12 +2,15 @@ import ipaddr from 'ipaddr.js'
 
 /** Prefix of IPv6 addresses that NAT64 translates to IPv4, for machines without IPv4. Source: RFC 6052, 2.1. */
 const TRANSLATED = ipaddr.IPv6.parse('64:ff9b::')
-/** The only IPv6 range with public addresses so far. Source: RFC 4291, 2.4, and IANA's registry. */
+/**
+ * The only IPv6 range from which public addresses have been assigned so far. Source: RFC 4291, 2.4, and IANA's
+ * registry.
+ */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
 
 /**
- * Returns whether an IP address is on the public internet, as the address of a push service must be. Returns false for
- * private, loopback, link-local, shared (RFC 6598), multicast and reserved addresses, and for IPv6 forms of such IPv4
+ * Returns whether an IP address is on the public internet, as the address of a push service must be. Private, loopback,
+ * link-local, shared (RFC 6598), multicast and reserved addresses are not. Neither are the IPv6 forms of such IPv4
  * addresses.
  */
 export function isPublicAddress(text: string): boolean {

@@ -6,7 +6,7 @@ import type { Surroundings } from './surroundings.ts'
 const FORM =
   'Set it to postgres://USER@HOST/DATABASE, or to the path of a SQLite file. In a password, write characters other than letters and digits as % and their code. Prefer PGPASSWORD for the password.'
 
-/** Checks that the address of a PostgreSQL database is valid, and that the sidecar would not ignore any part of it. */
+/** Checks that the address of a PostgreSQL database is valid, and that it has no part that the sidecar would ignore. */
 export function addressIsReadable({ database }: Settings): readonly Problem[] {
   if (!isAddress(database)) return []
   const problem = (reason: string, remedy = FORM) => [{ path: 'database', reason, remedy }]
@@ -36,7 +36,7 @@ function isEscaped(text: string): boolean {
   }
 }
 
-/** Checks that backups are configured only for a SQLite file. PostgreSQL has its own tools to back up and restore. */
+/** Checks that backups are configured only for a SQLite file. PostgreSQL has its own tools for backups. */
 export function backupsAreOfAFile({ database, backup }: Settings): readonly Problem[] {
   if (!isPostgresAddress(database) || backup.folder === null) return []
   const remedy = 'Set it to null, and back PostgreSQL up with pg_dump, or with pg_basebackup and an archive.'
@@ -44,8 +44,8 @@ export function backupsAreOfAFile({ database, backup }: Settings): readonly Prob
 }
 
 /**
- * Checks that no new key file would be created beside PostgreSQL. Its keys would differ from those in the database,
- * which all instances share.
+ * Checks that the start would not create a VAPID key file although the database is PostgreSQL. Keys in a new file would
+ * differ from those in the database, which all instances share.
  */
 export function vapidKeysAreShared(
   { database, push: { webpush } }: Settings,
@@ -56,7 +56,7 @@ export function vapidKeysAreShared(
     readFile(webpush.keyFile)
     return []
   } catch (error) {
-    // Another rule reports other problems with the file.
+    // Another rule reports other problems with the key file.
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return []
   }
   return [
@@ -69,15 +69,15 @@ export function vapidKeysAreShared(
 }
 
 /**
- * Number of logins that the SSIDs of one callsign allow, and of stations that fit in one filter. Measured with
- * callsigns of usual length.
+ * Number of logins to APRS-IS that the SSIDs of one callsign allow, and number of stations that fit into one login's
+ * filter. Measured with callsigns of usual length.
  */
 const LOGINS = 84
 const STATIONS_PER_LOGIN = 880
 
 /**
  * Checks that the listeners can serve `stations.max` stations. Every listener serves all stations, and all listeners
- * share the callsigns for logins. Each keeps one login free for filter changes.
+ * share the SSIDs for logins. Each listener keeps one login free for changes of its filters.
  */
 export function listenersCarryAll({ database, aprsis, stations }: Settings): readonly Problem[] {
   const maxStations = (Math.floor(LOGINS / aprsis.listeners) - 1) * STATIONS_PER_LOGIN

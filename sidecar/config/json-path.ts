@@ -1,5 +1,5 @@
 /**
- * Returns the steps of a JSON Pointer (RFC 6901). ajv reports places as JSON Pointers. For example,
+ * Splits a JSON Pointer (RFC 6901), with which ajv reports the place of an error, into steps. For example,
  * `/listen/trustProxy/0` becomes `listen`, `trustProxy`, `0`.
  */
 export function pointerSteps(pointer: string): readonly string[] {
@@ -9,7 +9,7 @@ export function pointerSteps(pointer: string): readonly string[] {
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** Formats a place in a JSON document for people: `listen.trustProxy[0]`, or `$` for the whole document. */
+/** Formats a place in a JSON document for the operator: `listen.trustProxy[0]`, or `$` for the whole document. */
 export function jsonPath(steps: readonly string[]): string {
   if (steps.length === 0) return '$'
   return steps.reduce((path, step) => {

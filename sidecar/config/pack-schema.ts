@@ -4,10 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { SETTINGS_SCHEMA } from './schema.ts'
 
 /**
- * The folder for the JSON Schema of the sidecar's configuration, which this script writes as part of `npm run build`.
- * `npm run pack:sidecar` passes another folder.
- * Editors use the schema to complete and explain settings. The sidecar validates the configuration with the same
- * schema.
+ * The folder in which this script writes the JSON Schema of the sidecar's configuration, as part of `npm run build`.
+ * `npm run pack:sidecar` passes another folder. Editors use the schema to complete and explain settings. The sidecar
+ * validates its configuration with the same schema.
  */
 const FOLDER = process.argv[2] ?? fileURLToPath(new URL('../../dist/schemas', import.meta.url))
 
@@ -20,7 +19,7 @@ const published = {
     ...SETTINGS_SCHEMA.properties,
   },
 }
-/** Removes the format `address-range`, which only the sidecar knows and some validators reject. */
+/** Removes the format `address-range`. Only the sidecar knows it, and some validators reject unknown formats. */
 const withoutOwnFormat = (key: string, value: unknown) =>
   key === 'format' && value === 'address-range' ? undefined : value
 

@@ -1,21 +1,22 @@
 /**
- * Returns whether `database` is the address of a PostgreSQL database, not a file. Such an address may contain a
- * password, so it must not be shown.
+ * Returns whether `database` is the address of a PostgreSQL database rather than a file. Never show such an address,
+ * because it may contain a password.
  */
 export function isPostgresAddress(database: string): boolean {
   return /^\s*postgres(ql)?:\/\//i.test(database)
 }
 
 /**
- * Returns whether `database` is an address of any scheme. It may contain a password, so it must not become a file name.
+ * Returns whether `database` is an address of any scheme. Never use it as a file name, because it may contain a
+ * password.
  */
 export function isAddress(database: string): boolean {
   return /^\s*[a-z][a-z\d+.-]*:\/\//i.test(database)
 }
 
 /**
- * Returns one address for each host in `address`. As with libpq, an address may name several hosts with their ports. It
- * may also ask for the primary; that parameter is removed, because the sidecar always uses the primary.
+ * Returns one address for each host in `address`. As in libpq, an address may name several hosts with their ports. Its
+ * parameter that requests the primary is removed, because the sidecar always uses the primary.
  */
 export function addressesOf(address: string): readonly string[] {
   const [scheme = ''] = /^\s*[a-z]+:\/\//i.exec(address) ?? []
@@ -29,7 +30,7 @@ export function addressesOf(address: string): readonly string[] {
   return hosts.split(',').map((host) => prefix + host + rest)
 }
 
-/** Returns a PostgreSQL address without user and password: `db.example:5433/mesh`. */
+/** Returns a PostgreSQL address without user and password, such as `db.example:5433/mesh`. */
 export function shownAddress(address: string): string {
   const addresses = addressesOf(address)
   if (!addresses.every((single) => URL.canParse(single))) return 'PostgreSQL'

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { WrongFile } from './wrong-file.ts'
 
-/** A Google service account, as its key file describes it. */
+/** A Google service account, as read from its key file. */
 export interface ServiceAccount {
   readonly projectId: string
   readonly clientEmail: string
@@ -17,7 +17,7 @@ const MAKE_SIGNING_KEY =
 /**
  * Parses the JSON key file of a service account.
  *
- * @throws {WrongFile} if the file is of another kind
+ * @throws {WrongFile} if the text is not such a key file
  */
 export function parseServiceAccount(text: string): ServiceAccount {
   const members = objectOf(text)
@@ -32,9 +32,9 @@ export function parseServiceAccount(text: string): ServiceAccount {
 }
 
 /**
- * Checks the PEM text of a `.p8` key from Apple, and returns it.
+ * Checks the PEM text of a `.p8` signing key from Apple, and returns the text.
  *
- * @throws {WrongFile} if the file is of another kind
+ * @throws {WrongFile} if the text is not such a key
  */
 export function parseSigningKey(pem: string): string {
   if (/-----BEGIN CERTIFICATE-----/.test(pem))
@@ -51,7 +51,7 @@ function objectOf(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? { ...value } : {}
   } catch {
-    // The parser's error is not passed on, because its message could quote the file.
+    // Does not pass on the parser's error, because its message could quote the file.
     return {}
   }
 }
@@ -68,7 +68,7 @@ function keyOf(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem)
   } catch {
-    // The library's error is not passed on, because its message could quote the key.
+    // Does not pass on the library's error, because its message could quote the key.
     return undefined
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Addressees of services, which no station may register. Passcodes are not secret. So anyone could otherwise register
- * an addressee, read the messages to the service, and acknowledge them in its name. No licensed callsign has such a
- * form.
+ * The addressees of APRS services, which no station may register. Passcodes are not secret. So anyone could otherwise
+ * register such an addressee, read the messages to the service, and acknowledge them in its name. No licensed callsign
+ * has the form of one of these entries.
  */
 export const RESERVED_CALLSIGNS: readonly string[] = [
-  // Bulletins, announcements, and the alerts of weather services.
+  // Bulletins, announcements, and alerts of weather services.
   ...['BLN*', 'NWS*', 'SKY*', 'CWA*', 'BOM*'],
   // General calls.
   ...['ALL', 'BEACON', 'CQ', 'ID', 'QST', 'TEST'],

@@ -10,8 +10,7 @@ import { parseVapidKeys, VAPID_REMEDY, vapidKeyFile } from './vapid-keys.ts'
 import { WrongFile } from './wrong-file.ts'
 
 /**
- * A rule that the schema cannot express. It runs only if the schema found no mistake in the settings that `needs`
- * lists.
+ * A rule that the schema cannot express. It runs only if the schema found no mistake in the settings listed in `needs`.
  */
 export interface Rule {
   readonly needs: readonly string[]
@@ -62,8 +61,8 @@ function portsDiffer({ listen, admin }: Settings): readonly Problem[] {
 }
 
 /**
- * Returns whether the first host includes the second. `::` includes every address of the machine, and `0.0.0.0`
- * includes every IPv4 address.
+ * Returns whether the first host includes the second. `::` stands for all addresses of the machine, and `0.0.0.0` for
+ * all its IPv4 addresses.
  */
 function covers({ host }: { readonly host: string }, { host: second }: { readonly host: string }): boolean {
   return host === second || host === '::' || (host === '0.0.0.0' && !isIPv6(second))
@@ -113,7 +112,7 @@ function serviceAccountIsUsable({ push }: Settings, around: Surroundings): reado
 function endpointIsHttps({ push }: Settings): readonly Problem[] {
   const { endpoint } = push.fcm
   if (endpoint === null) return []
-  // The schema allows every URI of RFC 3986, including one with a port above 65535, which `URL` cannot parse.
+  // The schema allows every URI of RFC 3986. `URL` cannot parse some of them, such as one with a port above 65535.
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
   if (url?.href === `${url?.origin}/` && url.protocol === 'https:') return []
   return [
@@ -160,12 +159,12 @@ function subjectIsAddress({ push }: Settings): readonly Problem[] {
   const url = URL.canParse(subject) ? new URL(subject) : undefined
   if (!url) return problem('is not an address')
   const host = (url.hostname || url.pathname.slice(url.pathname.lastIndexOf('@') + 1)).replace(/^\[|\]$/g, '')
-  // Apple refuses every notification with a subject that is not on the public internet.
+  // Apple refuses every notification if the subject is not on the public internet.
   const isPrivate = isIP(host) === 0 ? isLocalName(host) : !isPublicAddress(host)
   return isPrivate ? problem('is not on the public internet, so push services refuse it') : []
 }
 
-/** Checks the file with the VAPID keys. The file may be missing, because the start creates it. */
+/** Checks the file with the VAPID keys. The file may be missing, because a start creates it. */
 function vapidKeysAreUsable({ push: { webpush }, database }: Settings, { readFile }: Surroundings): readonly Problem[] {
   const file = vapidKeyFile(webpush.keyFile, database)
   if (webpush.subject === null || file === null) return []
@@ -176,17 +175,17 @@ function vapidKeysAreUsable({ push: { webpush }, database }: Settings, { readFil
     return parseVapidKeys(readFile(file)) ? [] : problem('is not a file with VAPID keys, or is damaged', VAPID_REMEDY)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    // A start reports whether the missing file can be created.
+    // If a missing file cannot be created, the start reports that.
     return code === 'ENOENT' || code === 'ENOTDIR' ? [] : problem(`cannot be read (${code})`, READABLE)
   }
 }
 
 /**
- * Returns the first certificate of a file. Throws if any certificate in it is invalid, because a start would then fail
- * without naming the file.
+ * Returns the first certificate of a file. Throws if any certificate in the file is invalid, because otherwise the
+ * start would fail without naming the file.
  */
 function firstOfChain(text: string): X509Certificate {
-  // Some files were joined without a line break between the certificates.
+  // In some files, the certificates were joined without a line break between them.
   if (/-----END [A-Z ]+----------BEGIN /.test(text))
     throw new WrongFile(
       'has certificates joined without a line break between them',
@@ -207,7 +206,7 @@ const READABLE =
 
 type Loaded<T> = { readonly value: T } | { readonly problem: Problem }
 
-/** Reads and parses a file that the configuration names. The returned problem does not quote the file's content. */
+/** Reads and parses a file that the configuration names. A returned problem does not quote the file's content. */
 function load<T>(
   path: string,
   file: string,

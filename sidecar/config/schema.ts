@@ -2,8 +2,8 @@ import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
 import { RESERVED_CALLSIGNS } from './reserved-callsigns.ts'
 
 /**
- * JSON Schema of one setting or table, with its allowed values and defaults. A problem shows the `description` as its
- * remedy. The name of a number ends with its unit.
+ * JSON Schema of one setting or one table of settings, with its allowed values and defaults. Problems show the
+ * `description` as their remedy. The name of a setting with a number ends with its unit.
  */
 export interface MemberSchema {
   readonly description: string
@@ -21,7 +21,7 @@ function table(
   return { description, type: 'object', additionalProperties: false, required, properties }
 }
 
-/** Returns the schema of a table that may be absent. Its settings then have their defaults. */
+/** Returns the schema of a table that may be absent. If it is, its settings have their defaults. */
 function section(...parts: Parameters<typeof table>): MemberSchema {
   return { ...table(...parts), default: {} }
 }
@@ -31,8 +31,8 @@ function port(description: string, fallback: number): MemberSchema {
 }
 
 /**
- * A host name or an IP address. Neither has exactly one colon; that would be an appended port, which would be looked up
- * as part of the name.
+ * Pattern of a host name or an IP address. A text with exactly one colon does not match: the colon would precede a
+ * port, and the port would be looked up as part of the name.
  */
 const HOST_PATTERN = '^([A-Za-z0-9._-]{1,253}|(?=([^:]*:){2})[0-9A-Fa-f:.]{2,45})$'
 
@@ -40,7 +40,7 @@ function host(description: string, fallback: string): MemberSchema {
   return { description, type: 'string', pattern: HOST_PATTERN, default: fallback }
 }
 
-/** Returns the schema of a path, relative to the folder of the configuration file, or null. */
+/** Returns the schema of a file path or null. A relative path starts at the folder of the configuration file. */
 function file(description: string): MemberSchema {
   return { description, type: ['string', 'null'], minLength: 1, default: null }
 }
@@ -49,7 +49,7 @@ function text(description: string): MemberSchema {
   return { description, type: ['string', 'null'], pattern: '^[\\x21-\\x7e]{1,255}$', default: null }
 }
 
-/** Returns the schema of an id from Apple for a key or team (10 characters), or null. */
+/** Returns the schema of a key id or team id from Apple (10 characters), or null. */
 function appleId(description: string): MemberSchema {
   return { description, type: ['string', 'null'], pattern: '^[A-Z0-9]{10}$', default: null }
 }
@@ -72,12 +72,12 @@ function callsigns(description: string, fallback: readonly string[]): MemberSche
   return { description, type: 'array', items, maxItems: 1000, default: fallback }
 }
 
-/** Returns the schema of a duration. The setting's name ends with its unit. */
+/** Returns the schema of a duration. The unit is at the end of the setting's name. */
 function span(description: string, longest: number, fallback: number): MemberSchema {
   return { description, type: 'number', exclusiveMinimum: 0, maximum: longest, default: fallback }
 }
 
-/** Limit of settings in hours, which is ten years. */
+/** Limit of settings in hours: ten years. */
 const MAX_HOURS = 87600
 
 const listen = section('The public API.', {
@@ -201,7 +201,7 @@ const push = section('The push gateways.', {
         'Set it to an address where push services can reach you, such as mailto:operator@example.org or https://example.org/contact, or to null to turn Web Push off.',
       type: ['string', 'null'],
       format: 'uri',
-      // For localhost, the client library warns at each notification, and Apple refuses the notification.
+      // With localhost, the client library logs a warning at each notification, and Apple refuses the notification.
       pattern: '^(mailto:[^@]+@[^@]+|https://(?!localhost([:/]|$)).+)$',
       maxLength: 255,
       default: null,

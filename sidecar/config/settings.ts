@@ -9,12 +9,12 @@ export interface Settings {
   readonly admin: { readonly host: string; readonly port: number }
   readonly aprsis: AprsisSettings
   /**
-   * A SQLite file, `:memory:`, or the address of a PostgreSQL database. Never show an address, because it may contain a
-   * password.
+   * A SQLite file, `:memory:`, or the address of a PostgreSQL database. Never show the value, because an address may
+   * contain a password.
    */
   readonly database: string
   readonly databaseTls: DatabaseTlsSettings
-  /** Name of this instance among those that share the database; null for the machine's host name. */
+  /** Name of this instance among those that share the database. If it is null, the machine's host name is used. */
   readonly instance: string | null
   readonly history: HistorySettings
   readonly push: PushSettings
@@ -26,7 +26,7 @@ export interface Settings {
 }
 
 export interface DatabaseTlsSettings {
-  /** File with the CA certificates in PEM to trust for a PostgreSQL database. */
+  /** File with the CA certificates in PEM to trust for a PostgreSQL database; null for the well-known ones. */
   readonly caFile: string | null
 }
 
@@ -36,7 +36,10 @@ export interface ListenSettings {
   readonly port: number
   readonly certFile: string | null
   readonly keyFile: string | null
-  /** Peers trusted to send `X-Forwarded-For`: false for none, true for all, or a list of addresses and CIDR ranges. */
+  /**
+   * Peers that are trusted to send `X-Forwarded-For`: false for none, true for all, or a list of addresses and CIDR
+   * ranges.
+   */
   readonly trustProxy: boolean | readonly string[]
 }
 
@@ -45,13 +48,13 @@ export interface AprsisSettings {
   readonly port: number
   /** The sidecar's login callsign, in upper case, with or without SSID. */
   readonly callsign: string
-  /** Passcode of `callsign`; -1 to log in unverified, which receives messages but cannot send acks. */
+  /** Passcode of `callsign`. With -1, the sidecar logs in unverified, so it receives messages but cannot send acks. */
   readonly passcode: number
   readonly maxConnections: number
-  /** Whether filters have `b/` terms too, so that the sidecar receives the stations' own packets. */
+  /** Whether filters also contain `b/` terms. With these, the sidecar receives the packets that the stations send. */
   readonly trackOutgoing: boolean
   readonly filterDebounceMs: number
-  /** Number of instances that listen at the same time, of those that share the database. */
+  /** Number of instances that listen at the same time, among those that share the database. */
   readonly listeners: number
   /** Whether this instance may listen to APRS-IS. */
   readonly listen: boolean
@@ -60,8 +63,8 @@ export interface AprsisSettings {
 export interface HistorySettings {
   readonly perStation: number
   /**
-   * Time window of duplicate detection for messages with a sequence id. `duplicateSecondsUnnumbered` is that for
-   * messages without one.
+   * Minutes for which an equal message counts as a duplicate, if it has a message number. For messages without a
+   * number, `duplicateSecondsUnnumbered` applies.
    */
   readonly duplicateMinutes: number
   readonly duplicateSecondsUnnumbered: number
@@ -77,7 +80,7 @@ export interface PushSettings {
 /** The settings of FCM, which is off while `serviceAccountFile` is null. */
 export interface FcmSettings {
   readonly serviceAccountFile: string | null
-  /** `https://host:port` of a server that replaces Google's servers, including the one for access tokens. */
+  /** `https://host:port` of a server that replaces all of Google's servers, including the one for access tokens. */
   readonly endpoint: string | null
   /** File with the CA certificates in PEM to trust for `endpoint`. */
   readonly caFile: string | null
@@ -101,9 +104,9 @@ export interface ApnsSettings {
 export interface WebPushSettings {
   /** The operator's contact for push services: a `mailto:` or `https:` address (RFC 8292, 2.1). */
   readonly subject: string | null
-  /** File with the VAPID keys. If it is null, the keys are in a file beside the database, or in PostgreSQL. */
+  /** File with the VAPID keys. If it is null, they are in a file beside the database, or in the PostgreSQL database. */
   readonly keyFile: string | null
-  /** Whether push services may be in private networks or on this machine. */
+  /** Whether push services may be in a private network or on this machine. */
   readonly allowPrivate: boolean
   /** File with the CA certificates in PEM to trust in addition to the well-known ones. */
   readonly caFile: string | null
@@ -113,18 +116,19 @@ export interface AckSettings {
   /** Minimum time between two acks for the same message, in milliseconds. */
   readonly minIntervalMs: number
   /**
-   * Limit of the acks that a sender causes at one station in a minute. The limit for all stations is ten times as high.
+   * Limit of acks per minute that one sender causes at one station. At all stations together, the limit is ten times as
+   * high.
    */
   readonly maxPerSenderPerMinute: number
 }
 
 export interface RateLimitSettings {
   readonly windowMs: number
-  /** Limit of the requests of a client address in a window. */
+  /** Limit of requests per client address and window. */
   readonly max: number
-  /** Limit of the new stations that a client address registers in an hour. */
+  /** Limit of new stations per client address and hour. */
   readonly newStationsPerHour: number
-  /** Limit of the open connections of a client address. The connections of a trusted proxy are not counted. */
+  /** Limit of open connections per client address. The connections of a trusted proxy are not counted. */
   readonly connectionsPerAddress: number
 }
 
@@ -133,12 +137,12 @@ export interface StationsSettings {
   readonly expireAfterHours: number
   /** Callsigns that no station can register. A `*` at the end matches any ending. */
   readonly reserved: readonly string[]
-  /** Messages from these callsigns are dropped. A `*` at the end matches any ending. */
+  /** Callsigns whose messages are dropped. A `*` at the end matches any ending. */
   readonly blockedSenders: readonly string[]
 }
 
 export interface BackupSettings {
-  /** Folder for backups; null if no backups are made. */
+  /** Folder for backups; null turns backups off. */
   readonly folder: string | null
   /** Number of backups that are kept. */
   readonly keep: number

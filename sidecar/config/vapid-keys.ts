@@ -3,7 +3,7 @@ import { isPostgresAddress } from './postgres-address.ts'
 
 /**
  * The keys that identify this server to push services, in base64url. The public key is an uncompressed point on P-256,
- * the private key its scalar. Source: RFC 8292.
+ * and the private key is its scalar. Source: RFC 8292.
  */
 export interface VapidKeys {
   readonly publicKey: string
@@ -11,7 +11,7 @@ export interface VapidKeys {
 }
 
 /**
- * The remedy for a damaged key file. The sidecar does not replace the file by itself, because new keys would end every
+ * The remedy for a damaged key file. The sidecar does not replace such a file, because new keys would end every
  * subscription.
  */
 export const VAPID_REMEDY =
@@ -19,13 +19,13 @@ export const VAPID_REMEDY =
 
 /**
  * Returns the path of the key file: the configured one, or one beside the database. Returns null if the database is not
- * a file. PostgreSQL stores the keys itself, and with an in-memory database they are not stored.
+ * a file. Keys are then stored in PostgreSQL; with an in-memory database they are not stored.
  */
 export function vapidKeyFile(keyFile: string | null, database: string): string | null {
   return keyFile ?? (database === ':memory:' || isPostgresAddress(database) ? null : vapidFileBeside(database))
 }
 
-/** Returns the path of the key file that belongs to a database file or a backup. */
+/** Returns the path of the key file beside a database file or a backup. */
 export function vapidFileBeside(database: string): string {
   return `${database}.vapid.json`
 }
@@ -41,8 +41,8 @@ export function makeVapidKeys(): VapidKeys {
 }
 
 /**
- * Parses a key file, in the format that `web-push generate-vapid-keys --json` also writes. Returns undefined if the
- * file is of another kind or damaged.
+ * Parses a key file. Its format is the one of `web-push generate-vapid-keys --json`. Returns undefined if the file is
+ * of another kind or damaged.
  */
 export function parseVapidKeys(text: string): VapidKeys | undefined {
   try {
@@ -54,7 +54,7 @@ export function parseVapidKeys(text: string): VapidKeys | undefined {
     if (curve.getPublicKey('base64url') !== publicKey) return undefined
     return { publicKey, privateKey: scalar.toString('base64url') }
   } catch {
-    // The library's error is not passed on, because its message could quote the key.
+    // Does not pass on the library's error, because its message could quote the key.
     return undefined
   }
 }

@@ -3,16 +3,16 @@ import { API_ERRORS, type ApiError } from '../../errors.ts'
 import { copyGzip, type GzipHead, gzipBytes, gzipHead } from './gzip-head.ts'
 import { bytesOf, type JsonText, jsonText } from './json-text.ts'
 
-/** Smallest answer, in bytes, that is compressed. Source: Limits, compression threshold. */
+/** Minimum size of an answer that is compressed, in bytes. Source: Limits, compression threshold. */
 const MIN_GZIP_BYTES = 860
 
-/** The JSON body of an answer: `head`, then `tail`. */
+/** The JSON body of an answer, in two parts: `head`, followed by `tail`. */
 export interface Body {
   readonly head: BodyHead
   readonly tail: JsonText
 }
 
-/** The beginning of a body, plain and compressed. It can be cached and reused for later answers. */
+/** The beginning of a body, plain and compressed. Later answers can reuse it. */
 export interface BodyHead {
   readonly bytes: number
   text(): JsonText
@@ -28,12 +28,12 @@ export interface EncodedAnswer {
 }
 
 /**
- * What is sent after the headers. Text is written together with the headers; longer content is copied into the buffer
- * that is sent.
+ * The content after the headers. A text is written together with the headers. Longer content copies itself into the
+ * buffer that is sent.
  */
 export type Content = JsonText | { readonly bytes: number; copyTo(target: Buffer): void }
 
-/** Encodes `body`, compressed if it is large enough and the client accepts gzip. */
+/** Encodes `body`. Compresses it if it is large enough and the client accepts gzip. */
 export function encodeAnswer({ headers }: IncomingMessage, body: Body): EncodedAnswer | Promise<EncodedAnswer> {
   const { head, tail } = body
   const length = head.bytes + tail.length
@@ -71,7 +71,7 @@ export function plainHead(text: JsonText): BodyHead {
   }
 }
 
-/** Returns `value` as a JSON body for many answers. It is compressed only once. */
+/** Returns `value` as a JSON body for many answers, which is compressed only once. */
 export function lastingBody(value: object): Body {
   const { head, tail } = plainBody(value)
   let result: ReturnType<BodyHead['compressed']> | undefined
@@ -88,8 +88,8 @@ export function errorBody({ code, message, details }: ApiError): Body {
 }
 
 /**
- * Returns a complete error answer, with status line and headers, that closes the connection. It answers bytes that are
- * not an HTTP request.
+ * Returns a complete error answer, with status line and headers, that closes the connection. It is the answer to bytes
+ * that are not an HTTP request.
  */
 export function rawErrorAnswer(error: ApiError): string {
   const text = errorBody(error).head.text()
@@ -99,12 +99,12 @@ export function rawErrorAnswer(error: ApiError): string {
   return `HTTP/1.1 ${status} Error\r\n${lines.join('')}\r\n${text}`
 }
 
-/** Returns the complete answer that closes a proxy's connection because of the rate limit. */
+/** Returns the complete answer with which a proxy's connection is closed because of the rate limit. */
 export function rawOverLimitAnswer(): string {
   return 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 }
 
-// Names and values alternate, because Node uses such an array directly but copies the members of an object.
+// Names and values alternate. Node.js uses such an array directly, but would copy the members of an object.
 const FIXED_HEADERS = [
   'Content-Type',
   'application/json',
@@ -121,12 +121,12 @@ function singleHeader(value: string | string[] | undefined): string | undefined 
 }
 
 /**
- * Returns whether the client's `Accept-Encoding` (RFC 9110, section 12.5.3) accepts gzip and does not prefer plain
- * answers.
+ * Returns whether the client's `Accept-Encoding` (RFC 9110, section 12.5.3) accepts gzip and does not prefer
+ * uncompressed answers.
  */
 export function acceptsGzip(header: string | undefined): boolean {
   if (header === undefined) return false
-  // Nearly all clients send no weights, and then prefer no coding.
+  // Nearly all clients send no weights, so a regular expression is enough.
   if (!header.includes(';')) return UNWEIGHTED.test(header)
   const weights = new Map<string, number>()
   for (const entry of header.toLowerCase().split(',')) {

@@ -3,7 +3,9 @@ import type { Avatar, AvatarRecord, StationKey, Stations } from '../../messages/
 import { type GzipHead, gzipHead } from './gzip-head.ts'
 import { bytesOf, jsonText } from './json-text.ts'
 
-/** A full avatar as the JSON that answers contain. It is compressed when a compressed answer first needs it. */
+/**
+ * A full avatar as the JSON that answers contain. It is compressed the first time that a compressed answer includes it.
+ */
 export class AvatarPiece {
   readonly text: Buffer
   #compressed: GzipHead | undefined
@@ -22,12 +24,17 @@ export class AvatarPiece {
   }
 }
 
-/** Limit of the bytes of an avatar's JSON (icon, image and hash), if it has an image. Source: Avatar, Limits. */
+/** Limit of an avatar's JSON (icon, image and hash) with an image, in bytes. Source: Avatar, Limits. */
 const MAX_IMAGE_BYTES = 24_500
 const MAX_ICON_BYTES = 1000
-/** Limit of the cached bytes. It fits 380 avatars of the largest size; an average avatar takes a sixth of that size. */
+/**
+ * Limit of the cache in bytes. It fits 380 avatars of the largest size; the average avatar takes a sixth of that size.
+ */
 const MAX_CACHE_BYTES = 16_000_000
-/** Each piece has a plain and a compressed form. The compressed form may be as large as the plain one. */
+/**
+ * Number of forms of an avatar in the cache: plain and compressed. The compressed form may be as large as the plain
+ * one.
+ */
 const FORMS = 2
 /** Number of avatars that a request reads from the store before other requests have their turn. */
 const READ_AT_ONCE = 5
@@ -36,9 +43,9 @@ const READ_AT_ONCE = 5
  * Caches the full avatars that were requested most recently.
  *
  * The key is the avatar's hash, so a station's new avatar never matches the entry of its old one. A requested entry
- * moves to the end; if the cache exceeds its limit, it drops entries from the front. Requests read a few avatars at a
- * time, one request after the other. So the store has at most one small read of avatars to do, however many requests
- * arrive.
+ * moves to the end. If the cache exceeds its limit, it drops entries from the front. Requests read a few avatars at a
+ * time, one request after the other. So the store never has more than one small read of avatars to do, however many
+ * requests arrive.
  */
 export class AvatarCache {
   readonly #stations: Pick<Stations, 'get' | 'avatars'>
@@ -46,9 +53,9 @@ export class AvatarCache {
   /** Cached avatars by hash; the most recently requested one is last. */
   readonly #pieces = new Map<string, AvatarPiece>()
   #bytes = 0
-  /** The most recent read of avatars. The next read starts after it. */
+  /** The most recent read of avatars. The next read starts when it ends. */
   #lastRead: Promise<unknown> = Promise.resolve()
-  /** The promise of the most recent call of {@link AvatarCache.ownTurn}. */
+  /** The promise that the most recent call of {@link AvatarCache.ownTurn} returned. */
   #lastTurn: Promise<void> = Promise.resolve()
 
   constructor(stations: Pick<Stations, 'get' | 'avatars'>, maxBytes: number = MAX_CACHE_BYTES) {
@@ -57,15 +64,15 @@ export class AvatarCache {
   }
 
   /**
-   * Resolves in a turn of the event loop of its own: no other caller gets the same turn. Building a megabyte of answer
-   * takes some milliseconds, so several such answers in one turn would delay messages.
+   * Resolves in a turn of the event loop that no other caller shares. Building an answer of a megabyte takes some
+   * milliseconds, so several such answers in one turn would delay messages.
    */
   ownTurn(): Promise<void> {
     this.#lastTurn = this.#lastTurn.then(() => endOfTurn())
     return this.#lastTurn
   }
 
-  /** Returns an upper bound of the bytes that the avatars of the stations `keys` take in an answer. */
+  /** Returns an upper limit of the bytes that the avatars of the stations `keys` take in an answer. */
   maxBytesOf(keys: readonly StationKey[]): number {
     return keys.reduce((sum, key) => {
       const avatar = this.#stations.get(key)?.avatar
@@ -75,8 +82,8 @@ export class AvatarCache {
   }
 
   /**
-   * Returns the avatars of the stations `keys`, in that order, without stations that have none. Rejects if the store
-   * does.
+   * Returns the avatars of the stations `keys`, in that order. A station that has no avatar is absent. Rejects if the
+   * store's read rejects.
    */
   async pieces(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarPiece>> {
     const pieces = new Map<StationKey, AvatarPiece>()

@@ -6,19 +6,19 @@ export interface Reservation {
   release(): void
 }
 
-/** Limits of the bytes in flight, for all clients together and for each client. */
+/** Limits of the bytes in flight, for all clients together and for each single client. */
 export interface FlightLimits {
   readonly inAll: number
   readonly perClient: number
 }
 
 /**
- * Counts the bytes in flight: answers that are being built, or that the kernel has not taken because clients read
- * slowly. Without a limit, two clients that read nothing could fill the memory within the rate limit.
+ * Counts the bytes in flight: answers that are being built, or that slow clients have not read. Without a limit, two
+ * clients that read nothing could fill the memory without exceeding the rate limit.
  */
 export class BytesInFlight {
   readonly #limits: FlightLimits
-  /** Bytes by client. Has only clients with bytes in flight, so at most one entry per connection. */
+  /** Bytes in flight by client. A client without any has no entry, so there is at most one entry per connection. */
   readonly #byClient = new Map<ClientAddress, number>()
   #inAll = 0
 

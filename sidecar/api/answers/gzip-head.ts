@@ -2,30 +2,30 @@ import { promisify } from 'node:util'
 import { constants, crc32, deflateRaw, deflateRawSync } from 'node:zlib'
 
 /**
- * The compressed beginning of a text. It is kept and completed with a different end for each answer, because
- * compressing 7 KB takes longer than all other work on an answer.
+ * The compressed beginning of a text. It is kept, and a different end is added for each answer, because compressing 7
+ * KB takes longer than all other work on an answer.
  */
 export interface GzipHead {
   /** Raw DEFLATE blocks that end at a byte boundary and are not the last ones (RFC 1951, section 3.2.3). */
   readonly blocks: Buffer
-  /** CRC-32 of the plain text; `bytes` is its length. */
+  /** CRC-32 of the plain text. `bytes` is the length of that text. */
   readonly crc: number
   readonly bytes: number
 }
 
 const flush = { finishFlush: constants.Z_SYNC_FLUSH }
-// zlib allocates chunks of 16 KB by default, even for a result of 2 KB. With 5,000 stations, the unused rest of the
-// chunks added up to 12 MB.
+// By default zlib allocates chunks of 16 KB, even for a result of 2 KB. With 5,000 stations, the unused memory in these
+// chunks was 12 MB.
 const flushSync = { ...flush, chunkSize: 4096 }
 const deflateRawInPool = promisify(deflateRaw)
 
 /**
- * Limit of a text that is compressed on the main thread, in about 0.3 ms. For such a text, the thread pool, which the
- * database also uses, would cost more.
+ * Limit of a text that is compressed on the main thread, in bytes. That takes about 0.3 ms. For a text of this size,
+ * the thread pool would cost more, and the database uses it too.
  */
 const MAX_SYNC_BYTES = 32_768
 
-/** Compresses `text`. A long text is compressed in the thread pool. */
+/** Compresses `text`. If the text is long, the thread pool compresses it. */
 export function gzipHead(text: Buffer): GzipHead | Promise<GzipHead> {
   const headOf = (blocks: Buffer) => ({ blocks: exactCopy(blocks), crc: crc32(text), bytes: text.length })
   return text.length <= MAX_SYNC_BYTES
@@ -33,7 +33,7 @@ export function gzipHead(text: Buffer): GzipHead | Promise<GzipHead> {
     : deflateRawInPool(text, flush).then(headOf)
 }
 
-/** Copies zlib's result, the beginning of a larger allocation, so that the rest can be freed. */
+/** Copies zlib's result, which is the beginning of a larger allocation, so that the rest can be freed. */
 function exactCopy(blocks: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(blocks.length)
   blocks.copy(copy)
@@ -44,17 +44,18 @@ function exactCopy(blocks: Buffer): Buffer {
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])
 const STORED_HEADER_BYTES = 5
 const TRAILER_BYTES = 8
-/** Limit of the bytes in a stored block. */
+/** Limit of a stored (uncompressed) block, in bytes. Source: RFC 1951, section 3.2.4. */
 const MAX_STORED_BYTES = 0xffff
 
-/** A part of a text: its plain bytes, and its DEFLATE blocks if it is already compressed. */
+/** A part of a text: its plain bytes, and its DEFLATE blocks if it was compressed before. */
 export interface GzipPart {
   readonly text: Buffer
   readonly blocks?: Buffer
 }
 
 /**
- * Joins `parts` to the beginning of one text. A part without blocks becomes a stored block, of at most 65,535 bytes.
+ * Joins `parts` to the beginning of one text. A part without blocks becomes a stored block, so it has at most 65,535
+ * bytes.
  */
 export function joinGzip(parts: readonly GzipPart[]): GzipHead {
   let crc = 0
@@ -78,14 +79,14 @@ function storedHeader(length: number, isLast: boolean): Buffer {
 }
 
 /**
- * Returns the size of head and tail as one gzip member. `tail` has at most 65,535 bytes, because it becomes the last
- * block, which is stored.
+ * Returns the size of head and tail together as one gzip member. `tail` becomes the last block, which is stored, so it
+ * has at most 65,535 bytes.
  */
 export function gzipBytes({ blocks }: GzipHead, tail: Buffer): number {
   return HEADER.length + blocks.length + STORED_HEADER_BYTES + tail.length + TRAILER_BYTES
 }
 
-/** Copies head and tail as one gzip member to the beginning of `target`. */
+/** Writes head and tail as one gzip member to the beginning of `target`. */
 export function copyGzip({ blocks, crc, bytes }: GzipHead, tail: Buffer, target: Buffer): void {
   const tailStart = HEADER.length + blocks.length + STORED_HEADER_BYTES
   target.set(HEADER)

@@ -1,6 +1,6 @@
 /**
- * JSON in UTF-8, as a string with one character per byte. So its `length` is the size of the body. Pieces are stored,
- * cut and joined as strings, which is cheaper than with buffers.
+ * JSON in UTF-8, as a string with one character per byte. So its `length` is the size of the body. Strings are stored,
+ * cut and joined at less cost than buffers.
  */
 export type JsonText = string
 

@@ -5,20 +5,20 @@ import type { Content, EncodedAnswer } from './answer.ts'
 export type AnswerSender = (response: ServerResponse, status: number, answer: EncodedAnswer) => void
 
 /**
- * Size of a reused buffer. It fits nearly every answer, because 50 messages have 10 KB. A client that does not read its
- * answer may occupy one.
+ * Size of a reused buffer, in bytes. It fits nearly every answer, because 50 messages take 10 KB. A client that does
+ * not read its answer occupies one buffer.
  */
 const SCRATCH_BYTES = 16_384
 
 /**
- * Limit of the free buffers that are kept for the next answers. With TLS, each of the answers that are sent together
- * needs a buffer of its own.
+ * Limit of the free buffers that are kept for later answers. With TLS, each of the answers that are sent together needs
+ * a buffer of its own.
  */
 const MAX_FREE = 64
 
 /**
- * Builds answers in buffers that are reused after the kernel has taken the bytes: mostly at once, with TLS a moment
- * later. When each answer was a string or had its own buffer, garbage collection took a sixth of the time.
+ * Builds answers in buffers that are reused after the kernel has taken the bytes. That is mostly at once, with TLS a
+ * moment later. When each answer was a string or had its own buffer, garbage collection took a sixth of the time.
  */
 export function createAnswerSender(): AnswerSender {
   const free: Buffer[] = []
@@ -31,7 +31,8 @@ export function createAnswerSender(): AnswerSender {
     const release = () => {
       if (free.length < MAX_FREE) free.push(memory)
     }
-    // If the answer is not sent yet, its client reads slowly, or it waits for an earlier answer on the same connection.
+    // If the answer is not sent yet, its client reads slowly, or the answer waits for an earlier one on the same
+    // connection.
     if (response.writableFinished) release()
     else response.once('finish', release)
   }

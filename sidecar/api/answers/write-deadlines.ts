@@ -2,23 +2,23 @@ import type { ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../../clock.ts'
 
 /**
- * Milliseconds that a client has to read an answer of any size. The kernel takes nearly every answer at once, and then
- * there is no deadline.
+ * Milliseconds that a client has to read an answer, whatever its size. The kernel takes nearly every answer at once,
+ * and such an answer has no deadline.
  */
 const MIN_MS = 15_000
-/** Bytes per millisecond of a slow phone network. By this rate, larger answers get additional time. */
+/** Speed of a slow phone network, in bytes per millisecond. Large answers get additional time at this rate. */
 const BYTES_PER_MS = 16
 const SWEEP_MS = 1000
 
 interface Unsent {
-  /** Deadline for the client to read the answer, in elapsed time. */
+  /** Deadline by which the client must read the answer, in elapsed milliseconds. */
   readonly deadline: number
   readonly onLate: () => void
 }
 
 /**
- * Ends the connections of clients that read their answers too slowly, so that no client occupies memory for long.
- * Watches only answers that the kernel has not fully taken. The timer runs only while there are any.
+ * Closes the connections of clients that read their answers too slowly, so that no client occupies memory for long.
+ * Watches only answers that the kernel has not fully taken. The timer runs only while there are such answers.
  */
 export class WriteDeadlines {
   readonly #clock: Pick<Clock, 'elapsed' | 'after'>
@@ -30,8 +30,8 @@ export class WriteDeadlines {
   }
 
   /**
-   * Watches an answer of `bytes` until its response closes. If the deadline comes first, calls `onLate` and ends the
-   * connection.
+   * Watches an answer of `bytes` bytes until its response closes. If the deadline passes first, calls `onLate` and
+   * closes the connection.
    */
   watch(response: ServerResponse, bytes: number, onLate: () => void): void {
     this.#waiting.set(response, { deadline: this.#clock.elapsed() + MIN_MS + bytes / BYTES_PER_MS, onLate })

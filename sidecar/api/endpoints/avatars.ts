@@ -15,25 +15,26 @@ interface AvatarsParts {
   readonly store: Store
   readonly avatars: AvatarCache
   readonly inFlight: BytesInFlight
-  /** Counts `count` additional requests of the client. Returns false if they exceed the rate limit. */
+  /** Adds `count` requests to those of the client. Returns false if the client then exceeds the rate limit. */
   readonly countRequests: (client: ClientAddress, count: number) => boolean
 }
 
-/** Number of requested stations that the rate limit counts as one request. */
+/** Number of requested stations that count as one request in the rate limit. */
 const STATIONS_PER_COUNT = 10
-/** Limit of the bytes in flight up to which avatars may be sent. The rest is reserved for syncs and registrations. */
+/** Limit of all bytes in flight up to which avatars are sent. The rest is reserved for syncs and registrations. */
 const MAX_AVATAR_BYTES = 24_000_000
 
-/** `/v1/avatars`: answers with the full avatars of up to 50 stations. Stations without an avatar are left out. */
+/** `/v1/avatars`: answers with the full avatars of up to 50 stations. Stations without an avatar are absent. */
 export function avatarsEndpoint({ check, store, avatars, inFlight, countRequests }: AvatarsParts): Endpoint {
   return async (received, client) => {
     const body = check(received)
     const key = claimedStation(body)
-    // The handler already counted one request when it arrived.
+    // The handler has already counted this request as one.
     const more = Math.ceil(body.stations.length / STATIONS_PER_COUNT) - 1
     if (more > 0 && !countRequests(client, more)) return { kind: 'drop', limit: 'requests' }
     if (!(await store.stations.find(key))) throw new ApiError('not_registered')
-    // A name that is not a valid station has no avatar. It is skipped, so that the other stations are answered.
+    // A name that is not a valid station has no avatar. It is skipped, so that the request for the other stations
+    // succeeds.
     const wanted = [...new Set(body.stations.flatMap((name) => parseStationKey(name) ?? []))]
     const reservation = inFlight.reserve(client, avatars.maxBytesOf(wanted), MAX_AVATAR_BYTES)
     if (!reservation) throw new ApiError('overloaded')

@@ -5,8 +5,8 @@ import { ApiError } from '../../errors.ts'
 import type { DeviceId, StationKey } from '../../messages/store.ts'
 
 /**
- * Returns the station of a request after checking its passcode. An answer sent before this check must reveal nothing
- * about any station.
+ * Returns the station that a request names, after checking the passcode. Before this check, an answer must not reveal
+ * anything about a station.
  */
 export function claimedStation({ callsign, ssid, auth }: StationClaim): StationKey {
   const outcome = stationKey(callsign, ssid)
@@ -21,7 +21,7 @@ export function claimedDevice({ deviceId }: DeviceClaim): DeviceId {
   return deviceId ?? ''
 }
 
-/** Returns the cursor of a request. A negative cursor asks for all messages, as 0 does, because stamps start at 1. */
+/** Returns the cursor of a request. A negative cursor requests all messages, as 0 does, because stamps start at 1. */
 export function claimedCursor(since: number): number {
   return Math.max(0, since)
 }

@@ -4,13 +4,13 @@ import type { ClientAddress } from '../requests/client-address.ts'
 import type { ClientLimit } from '../requests/over-limit.ts'
 
 export type EndpointOutcome =
-  /** `reservation`: bytes in flight that were reserved for the answer. They are released once it is sent. */
+  /** `reservation`: the bytes in flight reserved for the answer. They are released once the answer is sent. */
   | { readonly kind: 'answer'; readonly body: Body; readonly reservation?: Reservation }
   /** The client exceeds a limit, so its connection is closed without an answer. Source: Errors. */
   | { readonly kind: 'drop'; readonly limit: ClientLimit }
 
 /**
- * An endpoint of the API: handles one request with its parsed body. Throws {@link ApiError} if the client made a
+ * An endpoint of the API. Handles one request, given its parsed body. Throws {@link ApiError} if the client made a
  * mistake.
  */
 export type Endpoint = (body: unknown, client: ClientAddress) => Promise<EndpointOutcome>

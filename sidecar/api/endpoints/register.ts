@@ -26,7 +26,7 @@ interface RegisterParts {
 export function registerEndpoint(parts: RegisterParts): Endpoint {
   const { check, store, isReserved, rings, metrics, log } = parts
 
-  /** Logs each new device for the operator, because anyone can compute a station's passcode and add a device. */
+  /** Logs each additional device, because anyone can compute a station's passcode and add a device to it. */
   function logDevice({ key, devices }: Station, platform: Platform): void {
     metrics.count('devices_joined')
     log.info('device-joined', 'A further device registered for a station.', {
@@ -98,10 +98,12 @@ function uploadedAvatar(body: RegisterBody): AvatarUpload | undefined {
 }
 
 /**
- * The form of each platform's push tokens, and the reason that the app's developer gets for any other form. Otherwise
- * the gateway would only report such a token as dead. FCM documents no form. An APNs token is hex; today it has 32
- * bytes, but Apple leaves the length open, so the limit here is 100 bytes. The APNs client drops characters that are
- * not hex digits, so a malformed token could reach another phone or none.
+ * The form of each platform's push tokens, and the reason that the app's developer gets for any other form. Without
+ * this check, the developer would only see that the gateway reports the token as dead.
+ *
+ * FCM documents no form. An APNs token is hex. Today it has 32 bytes, but Apple does not fix the length, so the limit
+ * here is 100 bytes. The APNs client drops characters that are not hex digits, so a malformed token could reach another
+ * phone or none.
  */
 const TOKEN_FORMS: Partial<Readonly<Record<Platform, { readonly form: RegExp; readonly reason: string }>>> = {
   android: { form: /^[\x21-\x7e]+$/, reason: 'It must be visible ASCII characters without spaces, and not empty.' },
@@ -111,7 +113,7 @@ const TOKEN_FORMS: Partial<Readonly<Record<Platform, { readonly form: RegExp; re
   },
 }
 
-/** Throws `invalid_request` if `pushToken` has a form that tokens of its platform never have. */
+/** Throws `invalid_request` if `pushToken` does not have the form of its platform's tokens. */
 function checkPushToken({ platform, pushToken }: { readonly platform: Platform; readonly pushToken: string }) {
   const rule = TOKEN_FORMS[platform]
   if (rule && !rule.form.test(pushToken))

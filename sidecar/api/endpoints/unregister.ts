@@ -16,8 +16,8 @@ interface UnregisterParts {
 }
 
 /**
- * `/v1/unregister`: removes a device. With its last device, a station and its history are removed too. A device without
- * an id has no secret, so it must send its push token to prove that the request is its own.
+ * `/v1/unregister`: removes a device. If it is the station's last device, the station and its history are removed too.
+ * A device without an id has no secret, so it must send its push token to prove its identity.
  */
 export function unregisterEndpoint({ check, store, metrics, log }: UnregisterParts): Endpoint {
   function logOutcome(outcome: RemoveOutcome, station: StationKey): void {

@@ -102,7 +102,7 @@ export const ANSWER_SCHEMAS = {
   WebPushAnswer: objectOf({ publicKey: { type: 'string', description: 'Base64url (RFC 8292).' } }),
   Message: MESSAGE,
   Ack: ACK,
-  // A separate schema, for the same reason as ErrorCode.
+  // A separate schema, for the same reason as `ErrorCode` below.
   AckKind: { type: 'string', enum: ['ack', 'rej'] },
   Avatar: AVATAR,
   ErrorAnswer: ERROR_ANSWER,
@@ -110,12 +110,14 @@ export const ANSWER_SCHEMAS = {
     path: { type: 'string', description: 'Where, as a JSON path.' },
     reason: { type: 'string' },
   }),
-  // A separate schema, because some code generators name an inline enum after the property that contains it, and the
-  // generated code does not compile.
+  // A separate schema, because some code generators name an inline enum after the property that contains it. Their code
+  // does not compile then.
   ErrorCode: { type: 'string', enum: Object.keys(API_ERRORS) },
 } as const
 
-/** Returns a schema that permits additional members: later versions may add some, and clients ignore unknown ones. */
+/**
+ * Returns a schema that permits additional members. Later versions may add members, and clients ignore unknown ones.
+ */
 function objectOf(required: Readonly<Record<string, object>>, optional: Readonly<Record<string, object>> = {}) {
   return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required) }
 }

@@ -23,7 +23,7 @@ const ANY_SERVER = {
   },
 }
 
-/** The answer to any request over a rate limit. It has no body. */
+/** The answer to a request that exceeds a rate limit. It has no body. */
 const OVER_LIMIT = {
   429: {
     description:
@@ -32,8 +32,8 @@ const OVER_LIMIT = {
 }
 
 /**
- * Returns the API as an OpenAPI 3.1 document. It contains the same schemas that validate requests. Source: OpenAPI
- * Specification 3.1.
+ * Returns the description of the API as an OpenAPI 3.1 document. Its schemas are those that validate requests. Source:
+ * OpenAPI Specification 3.1.
  */
 export function openApiDocument() {
   return {
@@ -45,7 +45,7 @@ export function openApiDocument() {
         'Push, sync and avatars for an APRS messaging app. Over a rate limit the connection ends without an answer (behind a proxy: status 429 without a body). Unknown members are ignored, in requests and in answers. The webhooks are what phones receive from their push gateways.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    // The first URL is relative to the document, so it is right behind any proxy.
+    // The first URL is relative to the document, so it is correct behind any proxy.
     servers: [{ url: '..', description: 'Where this document was fetched from.' }, ANY_SERVER],
     paths: paths(),
     webhooks: WEBHOOKS,
@@ -63,8 +63,8 @@ export function openApiDocument() {
 }
 
 /**
- * Returns the document for the package. It has no address relative to itself, because some code generators make
- * `http://..` of such an address if they read a file.
+ * Returns the document for the package. It lacks the address relative to the document, because some code generators
+ * turn that into `http://..` when they read a file.
  */
 export function packagedDocument() {
   return { ...openApiDocument(), servers: [ANY_SERVER] }
@@ -126,8 +126,8 @@ function paths() {
 }
 
 /**
- * Returns the schema for clients. It permits only a string as SSID, because code generators cannot handle several
- * types.
+ * Returns a request schema for clients. It permits only a string as SSID, because code generators cannot handle a
+ * member with several types.
  */
 function forClients(schema: BodySchema): BodySchema {
   return { ...schema, properties: { ...schema.properties, ssid: { ...schema.properties.ssid, type: 'string' } } }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packagedDocument } from './document.ts'
 
-/** The folder for `openapi.json`, which this script writes as part of `npm run build`. */
+/** The folder in which this script writes `openapi.json`, as part of `npm run build`. */
 const FOLDER = fileURLToPath(new URL('../../../dist/schemas', import.meta.url))
 
 await mkdir(FOLDER, { recursive: true })

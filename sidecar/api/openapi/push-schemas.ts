@@ -2,7 +2,7 @@ import type { PushPayload, WebPushMessage } from '../../client/wire/push-payload
 
 type Keys<Payload> = { readonly [Key in keyof Payload]-?: object }
 
-/** The data keys. All values are strings, because FCM accepts nothing else. */
+/** The data keys of a push. All values are strings, because FCM accepts no other type. */
 const DATA = {
   fromCall: text('Sender of the newest message.'),
   seqId: text('Sequence id of the newest message; empty if it has none.'),
@@ -21,7 +21,7 @@ const DATA = {
   fromAvatarCleared: { type: 'string', const: '1', description: 'Present if the sender removed its avatar.' },
 } as const satisfies Keys<PushPayload>
 
-/** Keys of {@link DATA} that every push has. */
+/** The keys of {@link DATA} that are in every push. */
 const ALWAYS = ['fromCall', 'seqId', 'to', 'count', 'collapseId'] as const satisfies readonly (keyof PushPayload)[]
 
 const BANNER = {
@@ -29,7 +29,7 @@ const BANNER = {
   body: text('Text of the notification, without control characters.'),
 } as const satisfies Keys<Omit<WebPushMessage, keyof PushPayload>>
 
-/** Schemas of what a phone receives in a push, by their names in `/v1/openapi.json`. Source: Push data payload. */
+/** Schemas of the pushes that a phone receives, by their names in `/v1/openapi.json`. Source: Push data payload. */
 export const PUSH_SCHEMAS = {
   AndroidPush: payload(DATA, ALWAYS, "The map data of FCM's message. Android shows the notification by itself."),
   IosPush: payload(
@@ -59,7 +59,7 @@ export const PUSH_SCHEMAS = {
   ApsAlert: payload(BANNER, Object.keys(BANNER), 'What iOS shows.'),
 } as const
 
-/** The pushes as OpenAPI webhooks: the gateway of the platform delivers each to the app, which sends no answer. */
+/** The pushes as OpenAPI webhooks. The platform's push gateway delivers each to the app, which sends no answer. */
 export const WEBHOOKS = {
   androidPush: webhook('AndroidPush', 'FCM delivers this to an app with the platform android'),
   iosPush: webhook('IosPush', 'APNs delivers this to an app with the platform ios'),
@@ -79,8 +79,8 @@ function webhook(name: keyof typeof PUSH_SCHEMAS, summary: string) {
   return {
     post: {
       operationId: `receive${name}`,
-      // openapi-generator writes a file for each tag. Without a tag of their own, the webhooks would overwrite the
-      // file with the requests.
+      // openapi-generator writes one file per tag. Without this tag, the file of the webhooks would overwrite the file
+      // of the requests.
       tags: ['Pushes'],
       summary,
       requestBody: {

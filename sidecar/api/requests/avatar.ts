@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { pngFault } from './png.ts'
 
-/** The avatar members of a registration. An absent member is undefined or null. */
+/** The avatar members of a registration request. An absent member is undefined or null. */
 export interface AvatarFields {
   readonly avatarUpdate?: boolean | null | undefined
   readonly avatarIcon?: string | null | undefined
@@ -11,28 +11,29 @@ export interface AvatarFields {
 }
 
 export type AvatarDecision =
-  /** The request has no avatar, so the stored one stays. */
+  /** The request contains no avatar, so the stored one stays. */
   | { readonly kind: 'keep' }
-  /** The request replaces the avatar. Empty icon, image and hash remove it. */
+  /** The request replaces the avatar. If icon, image and hash are empty, it clears the avatar. */
   | { readonly kind: 'replace'; readonly icon: string; readonly image: string; readonly hash: string }
   /** `reason` is a sentence for the app's developer. */
   | { readonly kind: 'invalid'; readonly member: keyof AvatarFields; readonly reason: string }
 
-/** Limit of an image's base64 characters, not of its bytes. Source: Avatar, Limits. */
+/** Limit of an image, in base64 characters rather than bytes. Source: Avatar, Limits. */
 const MAX_IMAGE_CHARACTERS = 24_000
 /**
- * Limit of an icon's name, set by the sidecar. Each notification includes the sender's icon, and may have only 4 KB.
+ * Limit of an icon's name, in characters. The sidecar sets this limit, because each notification includes the sender's
+ * icon and may have only 4 KB.
  */
 const MAX_ICON_CHARACTERS = 64
 
 /**
- * Decides what a registration does to the station's avatar. Absent icon and image count as empty. An absent hash is not
- * compared.
+ * Decides how a registration changes the station's avatar. An absent icon or image is treated as empty. An absent hash
+ * is not compared.
  */
 export function decideAvatar(fields: AvatarFields): AvatarDecision {
-  // `avatarUpdate` states that the request contains the whole avatar. Without it, icon and image are ignored, not
-  // refused. The hash in the answer tells the client which avatar is stored. A refused registration would end its
-  // notifications.
+  // Without `avatarUpdate`, the request does not contain the whole avatar, so icon and image are ignored. They are not
+  // refused, because a refused registration would end the station's notifications. From the hash in the answer, the
+  // client learns which avatar is stored.
   if (fields.avatarUpdate !== true) return { kind: 'keep' }
   const icon = fields.avatarIcon ?? ''
   const image = fields.avatarImage ?? ''
@@ -58,9 +59,9 @@ export function avatarHash(icon: string, image: string): string {
 
 function iconFault(icon: string): string | undefined {
   if (icon.length > MAX_ICON_CHARACTERS) return `An icon's name has at most ${MAX_ICON_CHARACTERS} characters.`
-  // With a line break in the name, two different avatars could have the same hash.
+  // If a name could contain a line break, two different avatars could have the same hash.
   if (/\p{Cc}/u.test(icon)) return "An icon's name has no control characters."
-  // Half of a surrogate pair would be in the answers to every receiver, and strict JSON parsers refuse such answers.
+  // Answers to all receivers would contain the half of a surrogate pair, and strict JSON parsers refuse such answers.
   return /\p{Cs}/u.test(icon)
     ? "An icon's name must be well-formed Unicode, but it has half of a surrogate pair."
     : undefined

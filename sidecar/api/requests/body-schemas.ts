@@ -2,10 +2,13 @@ import type { Platform } from '../../client/wire/bodies.ts'
 import { BLOCKED_ENTRY, MAX_BLOCKED } from '../../messages/devices/blocked-senders.ts'
 import { PLATFORMS } from '../../messages/store.ts'
 
-/** Limit of the stations in a request. Source: Limits, stations per `/v1/avatars` request. */
+/** Limit of stations per request. Source: Limits, stations per `/v1/avatars` request. */
 const MAX_STATIONS_PER_CALL = 50
 
-/** Limit of a push token. FCM and APNs tokens are far shorter, but the vendors change their length now and then. */
+/**
+ * Limit of a push token, in characters. FCM and APNs tokens are far shorter, but the vendors sometimes change their
+ * length.
+ */
 const MAX_TOKEN_CHARACTERS = 4096
 
 /** JSON Schema of a request body. */
@@ -35,7 +38,7 @@ const SINCE = {
   description: 'Cursor: the newest server time whose messages the client has stored.',
 }
 
-/** Form of a device id. */
+/** The pattern of a device id. */
 export const DEVICE_ID = '^[\\x21-\\x7e]{1,64}$'
 
 const DEVICE: Members = {
@@ -85,7 +88,7 @@ const OPTIONAL_AT_REGISTER: Members = {
   },
 }
 
-/** Schemas that validate bodies before an endpoint reads them. `/v1/openapi.json` publishes them. */
+/** Schemas that validate a body before its endpoint reads it. `/v1/openapi.json` publishes them. */
 export const BODY_SCHEMAS = {
   register: bodySchema(
     {

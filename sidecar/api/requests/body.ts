@@ -5,7 +5,8 @@ import { ApiError } from '../../errors.ts'
 /** Limit of a request body, in bytes. */
 export const MAX_BODY_BYTES = 65_536
 /**
- * Limit of the bytes of a larger body that are received and discarded. A client often reads the answer only after that.
+ * Limit of the bytes that are received and discarded if a body is too large. Many clients read the answer only after
+ * they have sent their whole body.
  */
 const MAX_DISCARDED_BYTES = 8_388_608
 
@@ -16,10 +17,12 @@ export type ReceivedBody =
   /** The client disconnected. */
   | { readonly kind: 'aborted' }
 
-/** Returns the body of a request that has arrived completely; undefined if it is incomplete or too large. */
+/**
+ * Returns the body of a request that has arrived completely. Returns undefined if the body is incomplete or too large.
+ */
 export function bodyAtHand(request: IncomingMessage): Buffer | undefined {
   if (!request.complete || request.destroyed || request.readableLength > MAX_BODY_BYTES) return undefined
-  // Since Node.js 26, `read` returns one chunk, where it returned all of them before.
+  // Since Node.js 26, `read` returns one chunk. Earlier versions returned all chunks at once.
   const first: Buffer | null = request.read()
   const second: Buffer | null = first && request.read()
   if (first === null || second === null) return first ?? Buffer.alloc(0)
@@ -28,13 +31,14 @@ export function bodyAtHand(request: IncomingMessage): Buffer | undefined {
   return Buffer.concat(chunks)
 }
 
-/** Receives a body completely, within the limits. Never rejects. */
+/** Receives the whole body, within the limits. Never rejects. */
 export function receiveBody(request: IncomingMessage, response: ServerResponse): Promise<ReceivedBody> {
   return new Promise((resolve) => {
     if (request.destroyed) return resolve({ kind: 'aborted' })
     const { 'content-length': length = '0', expect } = request.headers
     const announced = Number(length)
-    // A client that sends `Expect: 100-continue` waits before it sends the body, so a large body is refused at once.
+    // A client that sends `Expect: 100-continue` waits before it sends the body. So a body that is too large is refused
+    // at once.
     const asksFirst = expect !== undefined && /^100-continue$/i.test(expect)
     if (announced > (asksFirst ? MAX_BODY_BYTES : MAX_DISCARDED_BYTES))
       return resolve({ kind: 'too_large', drained: false })
@@ -51,7 +55,7 @@ export function receiveBody(request: IncomingMessage, response: ServerResponse):
       if (size > MAX_BODY_BYTES) resolve({ kind: 'too_large', drained: true })
       else resolve({ kind: 'whole', bytes: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) })
     })
-    // A connection that ends early emits `error` and `close`, or only `close`.
+    // If a connection ends early, it emits `error` and `close`, or only `close`.
     const aborted = () => resolve({ kind: 'aborted' })
     request.on('error', aborted)
     request.on('close', aborted)
@@ -70,7 +74,7 @@ export function isJson({
   return essence.trim() === 'application/json' && utf8 && encoding.toLowerCase() === 'identity'
 }
 
-/** Parses a body. Throws `invalid_request` if it is not JSON in UTF-8. */
+/** Parses a body. Throws `invalid_request` if the body is not JSON in UTF-8. */
 export function parseBody(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new ApiError('invalid_request', [{ path: '$', reason: 'It is not UTF-8.' }])
   try {

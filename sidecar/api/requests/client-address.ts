@@ -3,20 +3,20 @@ import ipaddr from 'ipaddr.js'
 import type { ListenSettings } from '../../config/settings.ts'
 
 /**
- * Address used to count a client's requests: an IPv4 address, or the /64 network of an IPv6 address. One customer has a
- * whole /64.
+ * The address under which a client's requests are counted: an IPv4 address, or the /64 network of an IPv6 address. A
+ * single customer of a provider has at least a whole /64.
  */
 export type ClientAddress = string
 
 /**
- * Returns a request's client, given its peer's address and its `X-Forwarded-For`. Several header lines of that name are
- * joined by commas.
+ * Returns the client of a request, given the peer's address and `X-Forwarded-For`. If a request has several of these
+ * headers, their values are joined by commas.
  */
 export type ClientAddressOf = (peer: string | undefined, forwardedFor: string | undefined) => ClientAddress
 
 /**
- * Returns the client of a connection before its first request; undefined for a trusted proxy, which serves many
- * clients.
+ * Returns the client of a connection before its first request. Returns undefined for a trusted proxy, because it serves
+ * many clients.
  */
 export type ClientOfPeer = (peer: string | undefined) => ClientAddress | undefined
 
@@ -33,8 +33,9 @@ export function isProxyBy(trustProxy: ListenSettings['trustProxy']): (peer: stri
 }
 
 /**
- * Returns a function that finds a request's client. Each proxy appends the address of its peer to `X-Forwarded-For`. So
- * the list is read from its end, as long as a trusted proxy wrote the entry. A client can forge all earlier entries.
+ * Returns a function that finds the client of a request. Each proxy appends the address of its peer to
+ * `X-Forwarded-For`. So the list is read from its end, as long as a trusted proxy wrote the entry. A client can forge
+ * all earlier entries.
  */
 export function clientAddressBy(trustProxy: ListenSettings['trustProxy']): ClientAddressOf {
   if (trustProxy === false) return (peer) => addressKey(peer ?? '')
@@ -65,15 +66,15 @@ function blockList(ranges: readonly string[]): BlockList {
 }
 
 /**
- * Returns whether `list` contains an address. On a dual-stack socket an IPv4 address has the form `::ffff:192.0.2.1`;
- * `BlockList` itself treats it as IPv4. It also ignores zones.
+ * Returns whether `list` contains an address. On a dual-stack socket, an IPv4 address has the form `::ffff:192.0.2.1`.
+ * `BlockList` treats it as IPv4, and ignores IPv6 zones.
  */
 function isListed(list: BlockList, address: string): boolean {
   const version = isIP(address)
   return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Strips the port that some proxies append: `192.0.2.1:443`, `[2001:db8::1]:443`. */
+/** Strips the port that some proxies append to the address: `192.0.2.1:443`, `[2001:db8::1]:443`. */
 function withoutPort(entry: string): string {
   const bracketed = /^\[(.*)\](?::\d+)?$/.exec(entry)
   if (bracketed) return bracketed[1] ?? ''
@@ -81,8 +82,8 @@ function withoutPort(entry: string): string {
 }
 
 /**
- * Returns the network used to count new stations and devices. For IPv6 it is the /56, because a provider gives a
- * customer a /56, which has 256 networks of /64.
+ * Returns the network under which new stations and devices are counted. For IPv6 it is the /56, because providers give
+ * a customer a whole /56, which has 256 networks of /64.
  */
 export function newcomerNetwork(client: ClientAddress): string {
   return wideNetwork(client) ?? client
@@ -96,7 +97,7 @@ export function shownNetwork(client: ClientAddress): string {
   return wideNetwork(client) ?? (isIP(client) === 4 ? `${client.slice(0, client.lastIndexOf('.'))}.0/24` : client)
 }
 
-/** Returns the /56 around a /64; undefined for other addresses. */
+/** Returns the /56 network around a /64 network; undefined for other addresses. */
 function wideNetwork(client: ClientAddress): string | undefined {
   const [network = '', bits] = client.split('::/')
   if (bits !== '64') return undefined
@@ -107,7 +108,7 @@ function wideNetwork(client: ClientAddress): string | undefined {
 
 function addressKey(text: string): ClientAddress {
   if (isIP(text) !== 6) return text
-  // ipaddr.js accepts only letters and digits in a zone, so the zone is removed before parsing.
+  // ipaddr.js accepts only letters and digits in an IPv6 zone, so the zone is removed before parsing.
   const address = ipaddr.process(text.replace(/%.*/s, ''))
   if (address instanceof ipaddr.IPv4) return address.toString()
   const network = address.parts.slice(0, 4).map((part) => part.toString(16))

@@ -4,9 +4,11 @@ import type { ClientAddress, ClientOfPeer } from './client-address.ts'
 
 /**
  * Closes each connection of a client beyond `max` at once, without an answer and before the TLS handshake. Idle
- * connections cost a client nothing, and the server accepts a limited number. Without this limit, one client could
- * occupy all of them. `onDropped` gets the client, or undefined if the server itself dropped a connection at its own
- * limit.
+ * connections cost a client nothing, and the server accepts a limited number of them. Without this limit, one client
+ * could occupy all of them.
+ *
+ * `onDropped` is called with the client. If the server itself dropped a connection at its own limit, it is called with
+ * undefined.
  */
 export function limitConnections(
   server: Server,

@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts'
 import type { Metrics } from '../../metrics.ts'
 import { type ClientAddress, shownNetwork } from './client-address.ts'
 
-/** The limits of one client, with the name of each one's setting. The limit of unread answers has no setting. */
+/** The limits per client. Each value is the path of the limit's setting. The limit of unread answers has no setting. */
 const LIMITS = {
   requests: 'rateLimit.max',
   new_stations: 'rateLimit.newStationsPerHour',
@@ -14,18 +14,18 @@ const LIMITS = {
 export type ClientLimit = keyof typeof LIMITS
 
 const HOUR_MS = 3_600_000
-/** Limit of the warnings per hour. It bounds how much an attack from many networks writes to the log. */
+/** Limit of warnings per hour. It prevents an attack from many networks from filling the log. */
 const MAX_WARNINGS = 1000
 
 /**
- * Counts requests and connections that are refused because of a limit. Warns once per hour, network and limit, so that
- * the operator sees which clients are refused and why.
+ * Counts requests and connections that are refused because of a limit. Logs one warning per hour for each network and
+ * limit, so that the operator sees which clients are refused and why.
  */
 export class OverLimit {
   readonly #clock: Pick<Clock, 'elapsed'>
   readonly #metrics: Pick<Metrics, 'count' | 'countCase'>
   readonly #log: Pick<Log, 'warn'>
-  /** Network and limit of each warning since {@link #hourBeganAt}. */
+  /** Network and limit of each warning logged since {@link #hourBeganAt}. */
   #warned = new Set<string>()
   #hourBeganAt = Number.NEGATIVE_INFINITY
 
@@ -35,7 +35,7 @@ export class OverLimit {
     this.#log = log
   }
 
-  /** Counts a request or connection of `client` that was refused. */
+  /** Counts a request or connection that was refused because `client` exceeded `limit`. */
   refuse(client: ClientAddress, limit: ClientLimit): void {
     if (limit === 'connections') this.#metrics.count('api_connections_dropped')
     else this.#metrics.countCase('api_dropped', { limit })

@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib'
 
-/** The layout of a PNG's image data, from its header. */
+/** The parts of a PNG's header that determine the layout of its image data. */
 export interface ImageHeader {
   readonly width: number
   readonly height: number
@@ -24,7 +24,7 @@ const SAMPLES: Readonly<Record<Colour, number>> = { grey: 1, rgb: 3, palette: 1,
 
 const HEADER_BYTES = 13
 
-/** Parses an IHDR chunk, or returns what is wrong with it. */
+/** Parses an IHDR chunk. If the chunk is invalid, returns the reason instead. */
 export function readHeader(data: Buffer | undefined): ImageHeader | string {
   if (data?.length !== HEADER_BYTES) return 'The PNG does not begin with its header.'
   const [bitDepth = 0, colourType = 0, compression, filter, interlace] = data.subarray(8)
@@ -40,7 +40,7 @@ export function readHeader(data: Buffer | undefined): ImageHeader | string {
   }
 }
 
-/** The passes of an interlaced image: first column, first row, column step, row step. */
+/** The passes of an interlaced image. Each lists first column, first row, column step and row step. */
 const ADAM7 = [
   [0, 0, 8, 8],
   [4, 0, 8, 8],
@@ -55,7 +55,8 @@ const WHOLE = [[0, 0, 1, 1]] as const
 const MAX_FILTER_TYPE = 4
 
 /**
- * Returns what is wrong with a PNG's image data; undefined if each row decodes. `compressed` is all IDAT chunks joined.
+ * Returns the fault in a PNG's image data; undefined if every row can be decoded. `compressed` is the joined content of
+ * all IDAT chunks.
  */
 export function imageDataFault(header: ImageHeader, compressed: Buffer): string | undefined {
   const rows = rowBytes(header)
@@ -70,7 +71,7 @@ export function imageDataFault(header: ImageHeader, compressed: Buffer): string 
   return undefined
 }
 
-/** Returns the size of each row in order, including the byte before the pixels that names the row's filter. */
+/** Returns the size of each row in order, in bytes. Each row begins with one byte that names its filter. */
 function rowBytes({ width, height, bitDepth, colour, interlaced }: ImageHeader): readonly number[] {
   return (interlaced ? ADAM7 : WHOLE).flatMap(([column, row, columnStep, rowStep]) => {
     const columns = Math.ceil((width - column) / columnStep)

@@ -4,12 +4,12 @@ import { type ImageHeader, imageDataFault, inflatesWithin, readHeader } from './
 /** Required width and height of an avatar, in pixels. */
 const SIDE = 64
 
-/** Limit of a colour profile after decompression. Common profiles have a few KB. */
+/** Limit of a decompressed colour profile, in bytes. Common profiles have a few KB. */
 const MAX_PROFILE_BYTES = 65_536
 
 /**
- * Returns what is wrong with an avatar's image, as a sentence; undefined for a complete PNG of 64x64 pixels that
- * decodes. Decodes what phones would decode, because every receiver gets the avatar. The output is limited, because a
+ * Returns the fault of an avatar's image, as a sentence; undefined for a complete PNG of 64x64 pixels. Decodes
+ * everything that a phone would decode, because every receiver gets the avatar. The decoded size is limited, because a
  * small file can inflate to many megabytes.
  *
  * @see PNG specification (ISO/IEC 15948)
@@ -36,7 +36,7 @@ interface Chunk {
   readonly data: Buffer
 }
 
-/** Bytes of a chunk besides its data: length, type and checksum. */
+/** Bytes of a chunk other than its data: length, type and checksum. */
 const CHUNK_OVERHEAD = 12
 
 function readChunks(bytes: Buffer): readonly Chunk[] | string {
@@ -59,7 +59,8 @@ function ofType(chunks: readonly Chunk[], type: string): readonly Buffer[] {
 
 function orderFault(types: readonly string[]): string | undefined {
   if (types.indexOf('IEND') !== types.length - 1) return 'The PNG does not end with IEND.'
-  // A chunk type that begins with a capital is critical: a decoder that does not know it must refuse the image.
+  // A chunk is critical if its type begins with a capital letter. A decoder that does not know a critical chunk must
+  // refuse the image.
   const unknown = types.find((type) => /^[A-Z]/.test(type) && !CRITICAL.has(type))
   if (unknown !== undefined || types.lastIndexOf('IHDR') > 0) return 'The PNG has a chunk that decoders refuse.'
   const first = types.indexOf('IDAT')

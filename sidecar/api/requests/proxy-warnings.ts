@@ -2,15 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import type { Log } from '../../log.ts'
 
 /**
- * Warns the operator if the proxy setup counts all clients as one, or counts them by addresses that clients can forge.
- * Each kind of warning is logged once, with the configuration line to add.
+ * Warns the operator if the proxy setup makes all clients count as one, or makes clients count by addresses that they
+ * can forge. Each kind of warning is logged once, with the configuration line to add.
  */
 export type ProxyWarnings = (request: IncomingMessage) => void
 
 /** The nginx line that forwards the client's address. */
 export const NGINX_LINE = 'proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;'
 
-/** Returns the setting that makes `peer` a trusted proxy. */
+/** Returns the setting that makes `peer` a trusted proxy, as a line for the configuration file. */
 export const trustLine = (peer: string | undefined) => `"listen": { "trustProxy": ["${peer}"] }`
 
 export function createProxyWarnings(

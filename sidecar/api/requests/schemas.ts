@@ -6,7 +6,7 @@ import { BLOCKED_ENTRY } from '../../messages/devices/blocked-senders.ts'
 import { parseSubscription, subscriptionText } from '../../push/web-push/subscription.ts'
 import { BODY_SCHEMAS, type BodySchema, DEVICE_ID } from './body-schemas.ts'
 
-/** Validates a body. Throws `invalid_request` that lists the body's mistakes. Ignores unknown members. */
+/** Validates a body. Throws `invalid_request` with the body's mistakes. Ignores unknown members. */
 export type BodyCheck<Body> = (body: unknown) => Body
 
 export interface BodyChecks {
@@ -17,12 +17,12 @@ export interface BodyChecks {
 }
 
 /**
- * Creates the checks of all endpoints. Each is compiled when it is first used, because compiling all of them would
- * delay the start by some milliseconds. `allowPrivate`: whether Web Push subscriptions may name push services in
- * private networks.
+ * Creates the checks of all endpoints. Each check is compiled when it is first used, because compiling all of them
+ * would delay the start by some milliseconds. `allowPrivate`: whether a Web Push subscription may name a push service
+ * in a private network.
  */
 export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: boolean }): BodyChecks {
-  // A test validates the schemas themselves, because doing so here would take 10 ms of each start.
+  // A test validates the schemas instead. Validating them here would take 10 ms at each start.
   const ajv = new Ajv({
     meta: false,
     validateSchema: false,
@@ -54,7 +54,7 @@ export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: bool
   }
 }
 
-/** Limit of the mistakes in an answer. A hostile body can have one every two bytes. */
+/** Limit of the mistakes that an answer lists. A hostile body can contain one every two bytes. */
 const MAX_DETAILS = 20
 
 function checked<Body>(validate: ValidateFunction<Body>, body: unknown): Body {
@@ -92,8 +92,8 @@ function reasonOf({ keyword, params }: ErrorObject): string {
 }
 
 /**
- * Returns a push token of any platform in the form in which it is stored. Equal Web Push subscriptions can be written
- * in several ways, so they are stored in one canonical form.
+ * Returns a push token of any platform in the form in which it is stored. The same Web Push subscription can be written
+ * in several ways, so it is stored in one canonical form.
  */
 function storedToken(pushToken: string): string {
   const parsed = parseSubscription(pushToken, true)
@@ -101,8 +101,8 @@ function storedToken(pushToken: string): string {
 }
 
 /**
- * Returns the canonical text of a Web Push subscription, which a device sends as its push token. Throws
- * `invalid_request` that lists the subscription's mistakes.
+ * Returns the canonical text of the Web Push subscription that a device sends as its push token. Throws
+ * `invalid_request` with the subscription's mistakes.
  */
 function storedSubscription(pushToken: string, allowPrivate: boolean): string {
   const parsed = parseSubscription(pushToken, allowPrivate)

@@ -3,7 +3,8 @@ import type { Duplex } from 'node:stream'
 import { ApiError } from '../../errors.ts'
 
 /**
- * Tracks sockets with unanswered requests. An error answer on such a socket would look like the answer to one of them.
+ * Tracks sockets that have unanswered requests. On such a socket, an error answer would look like the answer to one of
+ * these requests.
  */
 export interface Unanswered {
   asked(request: IncomingMessage): void
@@ -32,7 +33,7 @@ export function trackUnanswered(): Unanswered {
       if (response.writableFinished) forget()
       else response.on('close', forget)
     },
-    // Incomplete requests are ignored: one is the unreadable request itself, and it may be answered.
+    // Incomplete requests are ignored, because one of them is the unreadable request itself, which may be answered.
     has: (socket) => [...(requests.get(socket) ?? [])].some(({ complete }) => complete),
   }
 }

@@ -11,18 +11,18 @@ interface StationRings {
   readonly cursors: Cursors
 }
 
-/** The parts of a store that a ring cache needs. */
+/** The parts of a store that a ring cache uses. */
 type RingStore = StationRings & ({ readonly isShared: true } | { readonly isShared: false; readonly feed: Feed })
 
 /**
- * Limit of the bytes of all rings: enough for 5,000 stations with 50 messages each. A ring takes 13 KB, with its
- * compressed copy, if each text has the maximum of 67 characters.
+ * Limit of all cached rings together, in bytes: enough for 5,000 stations with 50 messages each. With its compressed
+ * copy, a ring takes 13 KB if each text has the maximum of 67 characters.
  */
 const MAX_BYTES = 80_000_000
 
 /**
- * Creates the ring cache that fits the store: {@link LocalRings} if only this process uses it, otherwise {@link
- * SharedRings}. `maxBytes` limits all rings together; the least recently requested ones are dropped first.
+ * Creates the ring cache for the store: {@link LocalRings} if only this process uses the store, otherwise {@link
+ * SharedRings}. `maxBytes` limits all rings together. Beyond it, the least recently requested rings are dropped.
  */
 export function createRingCache(store: RingStore, maxBytes: number = MAX_BYTES, log: Log = SILENT_LOG): RingCache {
   const { stations, history } = store

@@ -18,24 +18,25 @@ interface LocalRingsParts {
   readonly log: Log
 }
 
-/** A ring that is being loaded from the history. */
+/** The loading of a ring from the history. */
 interface Load {
   /** Messages that were stored during the load. */
   readonly late: StoredMessage[]
 }
 
 /**
- * The ring cache for a store to which only this process writes.
+ * The ring cache for a store that only this process uses.
  *
- * A station's ring is absent, loading or cached. A request for an absent ring loads it from the history. Messages that
- * are stored during the load are collected; when the load ends, they are added to the ring and the ring is cached. From
- * then on, the feed adds each message once it is durable, and requests need no query. A ring becomes absent again when
- * memory runs short. A ring is loaded again if a request has an older cursor or the station was registered again.
+ * The ring of a station holds its newest messages. It is absent, loading or cached. A request for an absent ring loads
+ * it from the history. Messages that are stored during the load are collected. When the load ends, they are added to
+ * the ring, and the ring is cached. From then on, the feed adds each message once it is durable, and requests need no
+ * query. A ring becomes absent again when memory runs short. It is loaded again if a request has an older cursor or the
+ * station was registered again.
  *
- * A device with options gets an {@link ownAnswer}, which is read from the history and not cached. So does every device
- * while the ring has messages to other SSIDs of the station's callsign.
+ * A device with options gets an {@link ownAnswer}, which is read from the history and not cached. While the ring has
+ * messages to other SSIDs of the station's callsign, every device gets such an answer.
  *
- * Guarantee: an answer has exactly the messages that the history has for the station's present registration.
+ * Guarantee: an answer contains exactly the messages that the history has for the station's present registration.
  */
 export class LocalRings implements RingCache {
   readonly #stations: Pick<Stations, 'get'>
@@ -88,7 +89,7 @@ export class LocalRings implements RingCache {
     this.#memory.trim()
   }
 
-  /** Returns the ring of the station's present registration, if it reaches back far enough. */
+  /** Returns the cached ring of the station's present registration, if it has all messages newer than `since`. */
   #cachedFor(key: StationKey, since: number): CachedRing | undefined {
     const cached = this.#memory.get(key)
     if (!cached || cached.ring.completeFrom > since) return undefined
@@ -98,8 +99,8 @@ export class LocalRings implements RingCache {
   async #load(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
     const registeredAt = this.#stations.get(key)?.registeredAt
     if (registeredAt === undefined) return undefined
-    // Only the first of two simultaneous loads is cached. If the second one replaced it, a third could replace the
-    // second, and so on, so that the ring might never be cached.
+    // Of simultaneous loads, only the first is cached. If a second one replaced it, a third could replace the second,
+    // and so on. Then the ring might never be cached.
     const load: Load | undefined = this.#loads.has(key) ? undefined : { late: [] }
     if (load) this.#loads.set(key, load)
     try {

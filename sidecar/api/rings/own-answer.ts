@@ -5,8 +5,8 @@ import { ackRecord, messageRecord, senderAvatars } from '../answers/message-reco
 import type { NewMessages } from './ring-cache.ts'
 
 /**
- * Returns the answer to a device whose options give it other messages than the cached ones. It is built for this
- * request alone. `since`: the cursor of the request.
+ * Returns the answer to a device whose options select other messages than the cached ones. The answer is built for this
+ * request only. `since`: the cursor of the request.
  */
 export function ownAnswer(read: ReadMessages, since: number, stations: Pick<Stations, 'get'>): NewMessages {
   const { messages, acks, newestDropped, answerStamp } = read
@@ -14,7 +14,7 @@ export function ownAnswer(read: ReadMessages, since: number, stations: Pick<Stat
     messages.map(({ from }) => from),
     stations,
   )
-  // Without the brace at the end, so that the endpoint can append members.
+  // The closing brace is omitted, so that the endpoint can append members.
   const head = jsonText({
     messages: messages.map(messageRecord),
     avatars,

@@ -5,44 +5,44 @@ import { messageRecord } from '../answers/message-record.ts'
 
 /** A station's newest messages in the encoding of the API, ready to be sent. */
 export interface ReadyRing {
-  /** Time of the station's registration. A later registration must not see messages of an earlier one. */
+  /** Time of the station's registration. After a new registration, messages of an earlier one must not be sent. */
   readonly registeredAt: number
-  /** The ring has every message of the station's history that is newer than this time. */
+  /** The ring contains every message of the station's history that is newer than this server time. */
   readonly completeFrom: number
   /** Server time of the newest message that the station's history has dropped; 0 if there is none. */
   newestDropped: number
-  /** Server time of each message. `senders` and `ends` have the same order; `ends` is each record's end in `space`. */
+  /**
+   * Server time of each message. `senders` has the same order, and so has `ends`: the end of each record in `space`.
+   */
   readonly stamps: number[]
   readonly senders: StationKey[]
   ends: number[]
   /** Offset of the oldest record in `space`. */
   begin: number
   /**
-   * The records in order, each followed by a comma. They are in a buffer, outside V8's heap. As strings, rings that
-   * change often took several times their size until the next garbage collection.
+   * The records in order, each followed by a comma. They are in a buffer, outside V8's heap. When they were strings,
+   * rings that changed often took several times their size until the next garbage collection.
    */
   space: Buffer
-  /**
-   * Whether an answer refers to bytes of `space`. If so, records may be appended, but existing bytes must not change.
-   */
+  /** Whether an answer uses bytes of `space`. Then records may be appended, but existing bytes must not change. */
   shared: boolean
-  /** The slice for the last request; undefined after a new message. */
+  /** The slice that the last request got; undefined after a new message. */
   slice: Slice | undefined
 }
 
-/** The messages of a ring that are newer than a cursor, with the avatars that their senders had at one moment. */
+/** The messages of a ring that are newer than a cursor, with the avatar hashes of their senders at one moment. */
 export interface Slice {
   /** Index of the first message in the ring. */
   readonly first: number
   readonly avatarChanges: number
-  /** The records, oldest first, separated by commas as in a JSON array. They stay valid when the ring changes. */
+  /** The records, oldest first, separated by commas as in a JSON array. They remain valid when the ring changes. */
   readonly records: Buffer
   readonly avatars: JsonText
   /** The compressed beginning of an answer, with records and avatars. */
   compressed: GzipHead | Promise<GzipHead> | undefined
 }
 
-/** A station's history as it was read, with the messages newer than `completeFrom`, oldest first. */
+/** The history of a station as read from the store: its messages newer than `completeFrom`, oldest first. */
 interface ReadHistory extends Pick<ReadyRing, 'registeredAt' | 'completeFrom' | 'newestDropped'> {
   readonly messages: readonly StoredMessage[]
 }
@@ -75,7 +75,7 @@ export function createRing(
   }
 }
 
-/** Adds a message that is newer than all others, and removes the oldest beyond `perStation`. */
+/** Adds a message that is newer than all others. If the ring then exceeds `perStation`, removes the oldest message. */
 export function addToRing(ring: ReadyRing, message: StoredMessage, perStation: number): void {
   if (ring.stamps.length === perStation) {
     ring.newestDropped = Math.max(ring.newestDropped, ring.stamps.shift() ?? 0)
@@ -91,7 +91,7 @@ export function addToRing(ring: ReadyRing, message: StoredMessage, perStation: n
   ring.slice = undefined
 }
 
-/** Returns the bytes of all records from index `first` on, for a {@link Slice}. */
+/** Returns the bytes of all records from the index `first` on. {@link Slice} keeps them. */
 export function recordsFrom(ring: ReadyRing, first: number): Buffer {
   const { ends, begin, space } = ring
   const start = ends[first - 1] ?? begin
@@ -109,16 +109,16 @@ export function bytesOfRing({ space, stamps, slice }: ReadyRing): number {
 
 const COMMA_BYTES = 1
 
-// Measured with 5,000 rings of 50 messages. RING_BYTES: a ring's objects and arrays. RECORD_BYTES: a message's entries
-// in the arrays, with the sender. The arrays took 1.7 KB in a ring loaded at once, and 3.8 KB in one that grew by
-// single messages. BUFFER_BYTES: overhead of a buffer.
+// Bytes of memory, measured with 5,000 rings of 50 messages. RING_BYTES is for the objects and arrays of a ring.
+// RECORD_BYTES is for the entries of a message in the arrays, with the sender. The arrays took 1.7 KB in a ring loaded
+// at once, and 3.8 KB in one that grew message by message. BUFFER_BYTES is the overhead of a buffer.
 const RING_BYTES = 900
 const RECORD_BYTES = 40
 const BUFFER_BYTES = 400
 
 /**
- * Size of a new space relative to its records. The spare capacity makes moves of records rare. A space is replaced if
- * it would have less than `MIN_SPARE`.
+ * Size of a new space relative to its records. The spare capacity makes it rare that records must be moved. A space is
+ * replaced if the records would leave less than `MIN_SPARE`.
  */
 const SPARE = 1.08
 const MIN_SPARE = 1.02
@@ -128,9 +128,9 @@ function spaceFor(bytes: number): Buffer {
 }
 
 /**
- * Returns the offset for the next record. At the end of the space, moves the records to the front. Allocates a new
- * space only if the old one is too small or an answer may still read it. Allocations are avoided, because garbage
- * collection ignores memory outside the heap.
+ * Returns the offset for the next record. If it does not fit at the end of the space, moves all records to the front.
+ * Allocates a new space only if the old one is too small or an answer may still read it. Allocations are avoided,
+ * because their memory is outside the heap, which garbage collection ignores.
  */
 function reserve(ring: ReadyRing, bytes: number): number {
   const { begin, space } = ring

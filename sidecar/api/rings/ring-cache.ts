@@ -5,23 +5,24 @@ import type { JsonText } from '../answers/json-text.ts'
 /** Answers requests for messages from rings in memory. */
 export interface RingCache {
   /**
-   * Returns the messages strictly newer than `since` with their senders' avatars, and the server time that becomes the
-   * next cursor. Undefined if the station is not registered or has no such device. Rejects if the history does.
+   * Returns the messages that are strictly newer than `since`, with their senders' avatar hashes, and the server time
+   * that becomes the next cursor. Returns undefined if the station is not registered or has no such device. Rejects if
+   * reading the history fails.
    */
   since(station: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined>
   /** Approximate bytes of memory that the cached rings occupy. */
   readonly bytes: number
 }
 
-/** `head` is the beginning of an answer. Its JSON object is still open, so the endpoint can append members. */
+/** The beginning of an answer in `head`. Its JSON object is not closed yet, so the endpoint can append members. */
 export interface NewMessages {
   readonly head: BodyHead
   readonly serverTime: number
-  /** Whether the ring has dropped messages newer than the cursor, so that they are missing here. */
+  /** Whether messages newer than the cursor are missing, because the ring has dropped them. */
   readonly isTruncated: boolean
 }
 
-/** Returns the members of an answer after its head: a comma before each. */
+/** Returns the members that follow the head of an answer. A comma precedes each. */
 export function membersAfterHead({ serverTime, isTruncated }: NewMessages): JsonText {
   return `,"serverTime":${serverTime}${isTruncated ? ',"truncated":true' : ''}`
 }

@@ -7,7 +7,7 @@ import { senderAvatars } from '../answers/message-record.ts'
 import { bytesOfRing, type ReadyRing, recordsFrom, type Slice } from './ready-ring.ts'
 import { bytesOfSlice, sliceHead } from './slice-head.ts'
 
-/** A ring, and the bytes that it currently adds to the total. */
+/** A ring, and the bytes that it contributes to the total of the memory. */
 export interface CachedRing {
   readonly ring: ReadyRing
   bytes: number
@@ -18,11 +18,11 @@ export function uncounted(ring: ReadyRing): CachedRing {
 }
 
 /**
- * Holds the most recently requested rings, within a limit of their memory.
+ * Holds the most recently requested rings, and limits their memory.
  *
- * A ring is either cached and counted, or neither. `put` caches it as the most recent, `touch` makes it the most recent
- * again, `drop` removes it, and `recount` updates its size in the total. `trim` drops the least recent rings until the
- * total is within the limit. A dropped ring stays usable for an answer that still refers to it.
+ * A ring is either cached and counted, or neither. `put` caches it as the most recent one, `touch` makes it the most
+ * recent one again, `drop` removes it, and `recount` updates its size in the total. `trim` drops the least recent rings
+ * until the total is within the limit. An answer that still uses a dropped ring stays valid.
  */
 export class RingMemory {
   readonly #stations: Pick<Stations, 'get' | 'avatarChanges'>
@@ -89,7 +89,10 @@ export class RingMemory {
     return sliceHead(slice, () => slice.compressed ?? this.#compress(key, cached, slice))
   }
 
-  /** Returns the ring's last slice if it still fits, because the next request usually wants the same one. */
+  /**
+   * Returns the slice of the last request if it still fits, because the next request usually needs the same one.
+   * Otherwise creates a new slice.
+   */
   #sliceOf(ring: ReadyRing, since: number): Slice {
     const first = firstNewer(ring.stamps, since)
     const { avatarChanges } = this.#stations

@@ -16,24 +16,25 @@ interface SharedRingsParts {
 /**
  * The ring cache for a store to which other processes also write.
  *
- * Every request queries the history, but only for messages newer than the cached ones. Reading and encoding 50 messages
- * costs four times as much as an empty result. A station's ring is absent or cached. A request for an absent ring reads
- * it. A request for a cached ring adds the messages that other processes stored meanwhile.
+ * The ring of a station holds its newest messages. It is absent or cached. A request for an absent ring reads the ring
+ * from the history. A request for a cached ring reads only newer messages, which other processes may have stored, and
+ * adds them. So every request queries the history, but most get an empty result. Reading and encoding 50 messages costs
+ * four times as much.
  *
  * A cached ring is wrong if the station was registered again, or if the history lost the newest cached message. Then
- * the ring is dropped and the request repeated. All rings are dropped when the history's lineage changes, as after a
- * failover, because any of them may hold messages that the history lost.
+ * the ring is dropped, and the request is repeated. All rings are dropped when the history's lineage changes, for
+ * example after a failover. Then any ring may contain messages that the history lost.
  *
- * A device with options gets an {@link ownAnswer}, which is not cached. It does not use the cached rings.
+ * A device with options gets an {@link ownAnswer}, which neither uses the cached rings nor is cached.
  *
- * Guarantee: an answer has every message that the history had during the request, and no other.
+ * Guarantee: an answer contains every message that the history had during the request, and no other message.
  */
 export class SharedRings implements RingCache {
   readonly #stations: Pick<Stations, 'get'>
   readonly #history: Pick<History, 'since' | 'perStation'>
   readonly #memory: RingMemory
   readonly #log: Log
-  /** Lineage of the history from which the cached rings were read. */
+  /** The lineage that the history had when the cached rings were read. */
   #lineage: string | undefined
 
   constructor({ stations, history, memory, log }: SharedRingsParts) {
@@ -71,9 +72,10 @@ export class SharedRings implements RingCache {
       cached ?? uncounted(createRing({ registeredAt, completeFrom: since, newestDropped, messages }, perStation))
     const { ring } = current
     ring.newestDropped = Math.max(ring.newestDropped, newestDropped)
-    // A simultaneous request may already have added some of these messages, and newer ones.
+    // A simultaneous request may have added some of these messages, and newer ones.
     for (const message of messages) if (message.stamp > (ring.stamps.at(-1) ?? 0)) addToRing(ring, message, perStation)
-    // Messages to other SSIDs, which are not cached, have replaced messages that still are.
+    // Some cached messages are no longer in the history's ring. Messages to other SSIDs, which are not cached, replaced
+    // them.
     if (cached && (ring.stamps[0] ?? Number.POSITIVE_INFINITY) <= ring.newestDropped) {
       this.#memory.drop(key)
       return this.since(key, device, since)
@@ -86,8 +88,8 @@ export class SharedRings implements RingCache {
   }
 
   /**
-   * Answers a device with options, or any device while the ring has messages to other SSIDs of the station's callsign.
-   * `read`: the history since the cursor, if it was read already.
+   * Answers a device with options. While the ring has messages to other SSIDs of the station's callsign, answers any
+   * device. `read`: the history since the cursor; undefined if it was not read yet.
    */
   async #ownAnswer(
     key: StationKey,

@@ -5,7 +5,7 @@ import type { Slice } from './ready-ring.ts'
 const BEFORE_RECORDS = Buffer.from('{"messages":[')
 const BEFORE_AVATARS = '],"avatars":'
 
-/** Returns the beginning of an answer with `slice`. */
+/** Returns the beginning of an answer that contains `slice`. */
 export function sliceHead(slice: Slice, compressed: BodyHead['compressed']): BodyHead {
   return {
     bytes: lengthOf(slice),

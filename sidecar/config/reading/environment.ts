@@ -11,12 +11,12 @@ export interface Override {
 
 /**
  * Reads the `SIDECAR_…` variables. A name consists of `SIDECAR_` and the setting's path in upper snake case. The schema
- * decides the type of the value. Lists are separated by commas, and null is written `null`. An empty variable counts as
- * not set, because container files write an unset variable this way.
+ * determines the type of the value. Lists are separated by commas, and null is written `null`. An empty variable is
+ * treated as not set, because container files write unset variables this way.
  *
- * Two kinds of variables cause only a warning, because orchestrators also set variables for services. A variable that
- * names no setting may be misspelt, or belong to a service called sidecar. A variable with a service address as its
- * value may belong to another service: for one called sidecar-admin, orchestrators set `SIDECAR_ADMIN_PORT` to an
+ * Two kinds of variables cause only a warning, because orchestrators set variables for services too. A variable that
+ * names no setting may be misspelt, or belong to a service called sidecar. A variable whose value is a service address
+ * may belong to another service: if a service is called sidecar-admin, orchestrators set `SIDECAR_ADMIN_PORT` to its
  * address.
  */
 export function readEnvironment(
@@ -51,7 +51,7 @@ function unknownVariable(variable: string, candidates: readonly string[]): Probl
 }
 
 /**
- * Returns whether the text is a service address as Docker links or Kubernetes set it, such as `tcp://10.0.0.1:8080`. No
+ * Returns whether the text is a service address as set by Docker links or Kubernetes, such as `tcp://10.0.0.1:8080`. No
  * setting has such a value.
  */
 function isServiceAddress(text: string): boolean {
@@ -81,7 +81,7 @@ function leaves(schema: MemberSchema, steps: readonly string[]): readonly Leaf[]
 }
 
 /**
- * Converts `text` to the type of its setting. Text that fits no type stays text, so that the schema reports the
+ * Converts `text` to the type of its setting. If it fits no type, it remains text, so that the schema reports the
  * mistake.
  */
 function typedValue(text: string, schema: MemberSchema): unknown {

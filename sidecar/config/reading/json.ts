@@ -1,10 +1,12 @@
-/** The value of a JSON text, or where and why the text is not JSON. Lines and columns count from 1. */
+/**
+ * The value of a JSON text. If the text is not JSON, the place and the reason instead. Lines and columns count from 1.
+ */
 export type ParsedJson =
   | { readonly kind: 'value'; readonly value: unknown; readonly duplicates: readonly (readonly string[])[] }
   | { readonly kind: 'syntax_error'; readonly line: number; readonly column: number; readonly reason: string }
 
 /**
- * Parses JSON (RFC 8259). Unlike `JSON.parse`, it always reports where the text is wrong. It never quotes the text,
+ * Parses JSON (RFC 8259). Unlike `JSON.parse`, it always reports the place of a mistake. It never quotes the text,
  * which may contain a secret. `duplicates` are the paths of members that appear twice.
  */
 export function parseJson(text: string): ParsedJson {
@@ -25,9 +27,8 @@ export function parseJson(text: string): ParsedJson {
 }
 
 /**
- * A recursive descent parser, which moves through the text token by token. `peek` skips white space and returns the
- * next token. `take` consumes an expected token and remembers its position, at which a missing or extra comma is
- * reported.
+ * A recursive descent parser, which reads the text token by token. `peek` skips white space and returns the next token.
+ * `take` consumes an expected token and remembers its position. A missing or extra comma is reported at that position.
  */
 class Parser {
   readonly duplicates: (readonly string[])[] = []
@@ -39,7 +40,7 @@ class Parser {
     this.#text = text
   }
 
-  /** Parses the whole text. Throws a {@link SyntaxFault} if it is not JSON. */
+  /** Parses the whole text. Throws a {@link SyntaxFault} if the text is not JSON. */
   document(): unknown {
     const value = this.#value([])
     if (this.#peek() !== undefined || this.#offset < this.#text.length)

@@ -23,8 +23,8 @@ export function loadSettings(file: string, env: Environment): Reading {
 }
 
 /**
- * Loads the configuration from a JSON text. Relative paths in it are resolved against `folder`. Problems and warnings
- * refer to the text as `file`.
+ * Loads the configuration from a JSON text. Relative paths in the text are resolved against `folder`. Problems and
+ * warnings name `file` as the source of the text.
  */
 export function settingsFrom(text: string, folder: string, env: Environment = {}, file?: string): Reading {
   return readSettings({ text, file, env, folder, readFile, passcodeOf })

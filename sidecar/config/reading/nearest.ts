@@ -1,6 +1,6 @@
 /**
- * Returns the candidate that a misspelt `name` probably means. It ignores case, and at most a third of the letters may
- * be wrong.
+ * Returns the candidate that a misspelt `name` probably means; undefined if none is similar. Ignores case. At most a
+ * third of the letters may be wrong.
  */
 export function nearest(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase().slice(0, MAX_NAME)
@@ -11,11 +11,13 @@ export function nearest(name: string, candidates: readonly string[]): string | u
   return best && best.distance <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined
 }
 
-// Limit of the compared letters. The time grows with the product of both lengths, and a name in a file can have any
-// length.
+// Limit of the letters that are compared. A name in a file can have any length, and the time grows with the product of
+// both lengths.
 const MAX_NAME = 100
 
-/** Returns the number of letters to insert, remove or replace (Levenshtein distance). */
+/**
+ * Returns the number of letters to insert, remove or replace to turn one text into the other (Levenshtein distance).
+ */
 function editDistance(name: string, candidate: string): number {
   let previous = Array.from({ length: candidate.length + 1 }, (_, index) => index)
   for (let row = 1; row <= name.length; row++) {

@@ -16,23 +16,26 @@ import { schemaProblem } from './schema-problem.ts'
 interface Source extends Surroundings {
   /** The text of the configuration file. */
   readonly text: string
-  /** The file's name, for messages; absent if the text is not from a file. */
+  /** The file's name for messages; absent if the text does not come from a file. */
   readonly file?: string | undefined
   /** The environment variables of the process. Only `SIDECAR_…` variables are read. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The absolute folder at which relative paths start, both in the file and in the environment. */
+  /**
+   * The absolute folder against which relative paths are resolved, both those in the file and those in the environment.
+   */
   readonly folder: string
 }
 
-/** The result of reading a configuration. `warnings` are about environment variables that are ignored. */
+/** The result of reading a configuration. `warnings` list environment variables that are ignored. */
 export type Reading = { readonly warnings: readonly Problem[] } & (
   | { readonly settings: Settings }
   | { readonly problems: readonly Problem[] }
 )
 
 /**
- * Returns the configuration, checked and frozen, or all mistakes at once. The environment overrides the file, and the
- * file overrides the defaults. If the file is not JSON, only that mistake is reported.
+ * Returns the configuration, checked and frozen. If it has mistakes, returns all of them at once instead. The
+ * environment overrides the file, and the file overrides the defaults. If the file is not JSON, only that mistake is
+ * reported.
  */
 export function readSettings(source: Source): Reading {
   const environment = readEnvironment(source.env, SETTINGS_SCHEMA)
@@ -42,11 +45,11 @@ export function readSettings(source: Source): Reading {
     return { problems: [syntaxProblem(json, source.file)], warnings: environment.warnings }
 
   const draft = json.value
-  // Only editors use `$schema`.
+  // Only editors use the member `$schema`.
   if (isTable(draft)) delete draft.$schema
   for (const { steps, value } of environment.overrides) put(draft, steps, value)
   const fromSchema = schemaProblems(draft)
-  // If the schema reported a mistake in a setting, the rules that read this setting are skipped.
+  // A rule is skipped if the schema reported a mistake in a setting that the rule reads.
   for (const steps of FILE_MEMBERS) change(draft, steps, (path) => resolvePath(source.folder, path))
   change(draft, ['aprsis', 'callsign'], (callsign) => callsign.toUpperCase())
   const isSound = ({ needs }: { readonly needs: readonly string[] }) =>
@@ -61,10 +64,10 @@ export function readSettings(source: Source): Reading {
   return problems.length > 0 ? { problems, warnings } : { settings: freeze(draft as Settings), warnings }
 }
 
-/** Fills the defaults into `draft`, and returns its mistakes. */
+/** Adds the defaults to `draft`, and returns the mistakes in it. */
 function schemaProblems(draft: unknown): readonly Problem[] {
-  // A test validates the schema itself, because doing so here would take 20 ms of each start. Optimizing the generated
-  // code would take 15 ms more, but the code runs only once.
+  // A test validates the schema instead. Validating it here would take 20 ms at each start. Optimizing the generated
+  // code would take another 15 ms, but the code runs only once.
   const ajv = new Ajv({
     code: { optimize: false },
     meta: false,
@@ -81,7 +84,8 @@ function schemaProblems(draft: unknown): readonly Problem[] {
 }
 
 /**
- * Returns one problem per path. A value that breaks two rules, such as an empty one, is one mistake for the operator.
+ * Returns one problem per path. If a value breaks two rules, such as an empty one, the operator has to correct only one
+ * mistake.
  */
 function unique(problems: readonly Problem[]): readonly Problem[] {
   return [...new Map(problems.map((problem) => [problem.path, problem])).values()]
@@ -129,13 +133,16 @@ function duplicateProblem(steps: readonly string[]): Problem {
   return { path: jsonPath(steps), reason: 'is given twice', remedy: 'Keep one of the two.' }
 }
 
-/** Adds the environment variable that caused a problem, so that the operator does not search the file. */
+/**
+ * Adds the name of the environment variable that caused a problem, so that the operator does not search the file for
+ * it.
+ */
 function withVariable(problem: Problem, overrides: readonly Override[]): Problem {
   const override = overrides.find(({ steps }) => within(problem.path, jsonPath(steps)))
   return override ? { ...problem, reason: `${problem.reason} (set by ${override.variable})` } : problem
 }
 
-/** Returns whether the paths are equal, or one contains the other. */
+/** Returns whether the paths are equal, or one of the settings contains the other. */
 function overlap(path: string, otherPath: string): boolean {
   return path === '$' || within(path, otherPath) || within(otherPath, path)
 }
@@ -151,7 +158,7 @@ function isTable(value: unknown): value is Table {
 }
 
 /**
- * Returns the table that holds the last of `steps`. Returns undefined if there is a value of another type instead,
+ * Returns the table that contains the last of `steps`. Returns undefined if a value of another type is in its place,
  * which the schema reports. With `create`, adds missing tables.
  */
 function holderOf(draft: unknown, steps: readonly string[], create: boolean): Table | undefined {

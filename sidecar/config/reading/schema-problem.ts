@@ -4,7 +4,10 @@ import type { Problem } from '../problem.ts'
 import type { MemberSchema } from '../schema.ts'
 import { nearest } from './nearest.ts'
 
-/** Converts an ajv error to a problem. Requires ajv's option `verbose`, which adds the setting's schema and value. */
+/**
+ * Converts an error of ajv to a problem. Requires ajv's option `verbose`, which adds the setting's schema and value to
+ * the error.
+ */
 export function schemaProblem(error: ErrorObject): Problem {
   const steps = pointerSteps(error.instancePath)
   const schema = error.parentSchema as MemberSchema

@@ -60,7 +60,7 @@ export class Health {
     return this.#fault
   }
 
-  /** Records an error if it is a fault of the database. */
+  /** Records an error if its code means a fault of the database. */
   noteIfFault(error: StoreError): void {
     if (FAULTS.has(error.code)) this.note(error)
   }

@@ -14,7 +14,7 @@ CREATE TABLE clock (
   version int NOT NULL,
   -- The changes up to this version in station_change may have been deleted.
   changes_since bigint NOT NULL,
-  -- Time since when at least one instance has run. Gaps too short for a phone to have missed an instance are ignored.
+  -- Time since when at least one instance has always run, except for gaps of less than 2 hours (see note_presence).
   present_since bigint NOT NULL,
   -- The newest timeline that an instance recorded, and the identity of the server that had it.
   timeline int NOT NULL DEFAULT 0,

@@ -10,8 +10,8 @@ CREATE TABLE ring (
   text bytea NOT NULL,
   identity bytea NOT NULL,
   received_at bigint NOT NULL,
-  -- The newest message that left the ring for this one or for an earlier one in this slot; 0 if there is none. The
-  -- maximum of a ring is the newest message that it has dropped.
+  -- Stamp of the newest message that left the ring for this one or for an earlier one in this slot; 0 if there is none.
+  -- The maximum of a ring is the newest message that it has dropped.
   replaced bigint NOT NULL DEFAULT 0,
   -- Time of the first ack; null if the message was not acknowledged.
   acked_at bigint,
