@@ -53,7 +53,7 @@ export class AnswerQueue {
     this.#leaving.add(answer)
   }
 
-  /** Makes the answers of this turn leave after all work that is already planned for the end of the turn. */
+  /** Postpones sending the answers of this turn until all work that is already planned for its end is done. */
   runLast(): void {
     this.#leaving.runLast()
   }

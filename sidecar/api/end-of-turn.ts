@@ -1,7 +1,7 @@
 /** Collects items and handles them together at the end of a turn of the event loop. */
 export interface AtEndOfTurn<Item> {
   add(item: Item): void
-  /** Makes the items be handled after all work that is already planned for the end of this turn. */
+  /** Postpones the handling of the items until all work that is already planned for the end of this turn is done. */
   runLast(): void
 }
 

@@ -26,7 +26,7 @@ export type Fetch = (
 export interface CallsOptions {
   /** The sidecar's address without `/v1`, such as `https://push.example.org`. */
   readonly baseUrl: string
-  /** Default: the platform's `fetch`. */
+  /** The function that sends requests. Default: the platform's `fetch`. */
   readonly fetch?: Fetch
   readonly timers?: Timers
   /** Time limit of a whole request, in milliseconds. Default: 30,000. */

@@ -10,8 +10,8 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
 
 /**
  * Returns whether an IP address is on the public internet, as the address of a push service must be. Private, loopback,
- * link-local, shared (RFC 6598), multicast and reserved addresses are not. Neither are the IPv6 forms of such IPv4
- * addresses.
+ * link-local, shared (RFC 6598), multicast and reserved addresses are not public. Neither are the IPv6 forms of such
+ * IPv4 addresses.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false

@@ -6,14 +6,14 @@
 export const RESERVED_CALLSIGNS: readonly string[] = [
   // Bulletins, announcements, and alerts of weather services.
   ...['BLN*', 'NWS*', 'SKY*', 'CWA*', 'BOM*'],
-  // General calls.
+  // Addressees of general calls, beacons and tests.
   ...['ALL', 'BEACON', 'CQ', 'ID', 'QST', 'TEST'],
   // Gateways to e-mail, text messages and Winlink.
   ...['EMAIL*', 'SMS', 'SMSGTE*', 'WLNK*'],
-  // Information about stations, places and weather.
+  // Services with information about stations, places and weather.
   ...['FIND', 'MPAD', 'QRU', 'WHO-15', 'WHO-IS', 'WHOIS', 'WXBOT', 'WXYO'],
   // Groups, and services that answer test messages.
   ...['ANSRVR', 'APRSPH', 'CQSRVR', 'DAPNET', 'REPEAT', 'WXSVR*'],
-  // Summits and satellites.
+  // Services for summits (SOTA) and satellites.
   ...['APRS2SOTA', 'APSPOT', 'SATSRV*', 'SOTA'],
 ]

@@ -88,8 +88,8 @@ export function errorBody({ code, message, details }: ApiError): Body {
 }
 
 /**
- * Returns a complete error answer, with status line and headers, that closes the connection. It is the answer to bytes
- * that are not an HTTP request.
+ * Returns a complete error answer, with status line and headers, that closes the connection. The API sends it to a
+ * client whose bytes are not an HTTP request.
  */
 export function rawErrorAnswer(error: ApiError): string {
   const text = errorBody(error).head.text()

@@ -17,8 +17,9 @@ const SCRATCH_BYTES = 16_384
 const MAX_FREE = 64
 
 /**
- * Builds answers in buffers that are reused after the kernel has taken the bytes. That is mostly at once, with TLS a
- * moment later. When each answer was a string or had its own buffer, garbage collection took a sixth of the time.
+ * Builds answers in buffers that are reused after the kernel has taken the bytes. Mostly the kernel takes them at once;
+ * with TLS, a moment later. When each answer was a string or had its own buffer, garbage collection took a sixth of the
+ * time.
  */
 export function createAnswerSender(): AnswerSender {
   const free: Buffer[] = []

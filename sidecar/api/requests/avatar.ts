@@ -5,7 +5,7 @@ import { pngFault } from './png.ts'
 export interface AvatarFields {
   readonly avatarUpdate?: boolean | null | undefined
   readonly avatarIcon?: string | null | undefined
-  /** Base64 of a 64x64 PNG. */
+  /** The avatar's image: a 64x64 PNG in base64. */
   readonly avatarImage?: string | null | undefined
   readonly avatarHash?: string | null | undefined
 }

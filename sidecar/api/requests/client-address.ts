@@ -47,7 +47,7 @@ export function clientAddressBy(trustProxy: ListenSettings['trustProxy']): Clien
       const next = withoutPort(entries.pop()?.trim() ?? '')
       if (isIP(next) === 0) break
       client = next
-      // With `true`, only the direct peer is a trusted proxy.
+      // With `trustProxy: true`, only the direct peer is a trusted proxy.
       if (trusted === undefined) break
     }
     return addressKey(client)

@@ -27,11 +27,11 @@ interface Load {
 /**
  * The ring cache for a store that only this process uses.
  *
- * The ring of a station holds its newest messages. It is absent, loading or cached. A request for an absent ring loads
- * it from the history. Messages that are stored during the load are collected. When the load ends, they are added to
- * the ring, and the ring is cached. From then on, the feed adds each message once it is durable, and requests need no
- * query. A ring becomes absent again when memory runs short. It is loaded again if a request has an older cursor or the
- * station was registered again.
+ * The ring of a station holds its newest messages. Each ring is absent, loading or cached. A request for an absent ring
+ * loads it from the history. Messages that are stored during the load are collected. When the load ends, they are added
+ * to the ring, and the ring is cached. From then on, the feed adds each message once it is durable, and requests need
+ * no query. A ring becomes absent again when memory runs short. It is loaded again if a request has an older cursor or
+ * the station was registered again.
  *
  * A device with options gets an {@link ownAnswer}, which is read from the history and not cached. While the ring has
  * messages to other SSIDs of the station's callsign, every device gets such an answer.

@@ -16,10 +16,10 @@ interface SharedRingsParts {
 /**
  * The ring cache for a store to which other processes also write.
  *
- * The ring of a station holds its newest messages. It is absent or cached. A request for an absent ring reads the ring
- * from the history. A request for a cached ring reads only newer messages, which other processes may have stored, and
- * adds them. So every request queries the history, but most get an empty result. Reading and encoding 50 messages costs
- * four times as much.
+ * The ring of a station holds its newest messages. Each ring is absent or cached. A request for an absent ring reads
+ * the ring from the history. A request for a cached ring reads only newer messages, which other processes may have
+ * stored, and adds them. So every request queries the history, but most get an empty result. Reading and encoding 50
+ * messages costs four times as much.
  *
  * A cached ring is wrong if the station was registered again, or if the history lost the newest cached message. Then
  * the ring is dropped, and the request is repeated. All rings are dropped when the history's lineage changes, for

@@ -6,9 +6,9 @@ export type Platform = 'android' | 'ios' | 'webpush'
 /** The members of every request that identify the station. */
 export interface StationClaim {
   readonly callsign: string
-  /** 0 to 99, or at most two characters of A-Z and 0-9. 0, `""`, `"0"` and null all mean none. */
+  /** The SSID: 0 to 99, or at most two characters of A-Z and 0-9. 0, `""`, `"0"` and null all mean none. */
   readonly ssid: number | string | null
-  /** The passcode of the callsign. */
+  /** The APRS-IS passcode of the callsign. */
   readonly auth: number
 }
 
@@ -53,7 +53,7 @@ export interface RegisterBody extends DeviceClaim {
   readonly since?: number | null
   readonly avatarHash?: string | null
   readonly avatarIcon?: string | null
-  /** Base64 of a 64x64 PNG. */
+  /** The avatar's image: a 64x64 PNG in base64. */
   readonly avatarImage?: string | null
   /** Whether this request contains the whole avatar, which then replaces the stored one. */
   readonly avatarUpdate?: boolean | null

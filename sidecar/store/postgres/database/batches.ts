@@ -111,7 +111,7 @@ class QueuedBatches<In, Out> implements Batches<In, Out> {
       (error: unknown) => () => batch.forEach((waiting) => void waiting.reject(error)),
     )
     if (gatherMs === 0 || this.#waitingWeight >= most) {
-      // Sends the next statement before the callers continue.
+      // Starts the next statement before the callers of this one continue.
       onEnd()
       if (this.#inProgress.size > 0) await endOfTurn()
       settle()

@@ -136,7 +136,7 @@ interface ConnectionsParts {
  * The connections stay open until `close`, which is idempotent. It does not depend on the server: after 500 ms it
  * destroys the sockets.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class Connections implements Postgres {
   readonly #library: typeof pg

@@ -50,7 +50,7 @@ export async function openInstance(
  * continue, and may regain the name. `close` stops the heartbeats and releases the name. If the database does not
  * answer, the name and the leases expire.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class NamedInstance implements OwnInstance {
   readonly #postgres: Pick<Postgres, 'query' | 'read'>
@@ -120,7 +120,7 @@ class NamedInstance implements OwnInstance {
         this.#log.error('instance-taken', `${error.message} ${error.remedy}`, { instance: this.name })
       }
     } catch {
-      // The connection logs faults of the database.
+      // The error is ignored, because the connection logs faults of the database.
     }
     if (!this.#isClosed) this.#planBeat()
   }

@@ -24,8 +24,8 @@ export interface AppendAnswer {
   readonly kinds: string
   readonly acks: readonly number[]
   /**
-   * For each of `acks`, the stamp of the message in the ring of which it is a copy; 0 if it is none. Empty if the batch
-   * has no copies.
+   * One stamp for each of `acks`: if the message is a copy, the stamp of its original in the ring; otherwise 0. Empty
+   * if the batch has no copies.
    */
   readonly originals: readonly number[]
 }

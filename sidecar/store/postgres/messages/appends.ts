@@ -66,7 +66,7 @@ interface AppendsParts {
   readonly onRetry?: () => void
 }
 
-/** Opens the queue of messages to store. */
+/** Opens the queue of messages that wait to be stored. */
 export function openAppends(parts: AppendsParts): Appends {
   return new BatchedAppends(parts)
 }
@@ -78,7 +78,7 @@ export function openAppends(parts: AppendsParts): Appends {
  * long each message has waited. So messages that a failed attempt did store are recognized as duplicates. If a
  * statement with several requests is refused, each request is stored alone, so that only the faulty one fails.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class BatchedAppends implements Appends {
   readonly #parts: AppendsParts

@@ -30,8 +30,8 @@ export interface SharedCursors extends Cursors {
 }
 
 /**
- * Opens the newest cursors of all devices, with the same rules as in the SQLite store. They are in the table. Those
- * that are not written yet are in memory, by {@link deviceKey}.
+ * Opens the newest cursors of all devices, with the same rules as in the SQLite store. The cursors are in the table;
+ * those that are not written yet are in memory, by {@link deviceKey}.
  */
 export function openCursors({ database, reader, clock }: CursorsParts): SharedCursors {
   const unwritten = new Map<string, number>()

@@ -89,7 +89,7 @@ export function openPushQueue(parts: PushQueueParts): SharedPushQueue {
  *
  * Settlements that arrive while a statement is in progress share the next statement.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class PostgresPushQueue implements SharedPushQueue {
   readonly #parts: PushQueueParts

@@ -8,7 +8,7 @@ import { SCHEMA } from '../database/session.ts'
 /** The channel on which instances notify each other of changes of the registry. */
 export const CHANNEL = SCHEMA
 
-/** A time later than any real one, in milliseconds. */
+/** A time in milliseconds that is later than any real time. */
 export const NEVER = Number.MAX_SAFE_INTEGER
 
 /** The named literals of the SQL files whose values are constants in TypeScript. */

@@ -86,7 +86,7 @@ export async function openRegistry(parts: RegistryParts): Promise<Registry> {
  * Two facts are only in memory. The first is the time of heartbeats that change nothing else; it is written once an
  * hour. The second is which stations are known to be proven, so that `prove` writes only once per registration.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class PostgresRegistry implements Registry {
   readonly #postgres: RegistryParts['postgres']

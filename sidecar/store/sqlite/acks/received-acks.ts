@@ -61,7 +61,7 @@ export async function openReceivedAcks(queries: Queries, parts: AckTableParts): 
  * Received acks in the file, with the stamp of each station's newest one in memory. Like the ring index, the stamps in
  * memory include the transaction in progress. A rollback restores them.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class SqliteReceivedAcks implements AckTable {
   readonly #parts: AckTableParts

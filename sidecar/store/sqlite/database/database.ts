@@ -21,8 +21,8 @@ export interface Transaction extends Queries {
 /** A kind of write, with the code that performs it. After a rollback, `run` may be called again. */
 export interface Write<In, Out> {
   /**
-   * Performs the writes of `inputs` in order. They are neighbours in the queue. Returns one result per input, in the
-   * same order.
+   * Performs the writes with these `inputs`, which are neighbours in the queue, in order. Returns one result per input,
+   * in the same order.
    */
   run(tx: Transaction, inputs: readonly In[]): Promise<readonly Out[]>
   /** Returns the number of rows that an input writes; 1 by default. */

@@ -46,7 +46,7 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
  *
  * {@link TransactionRunner} runs the transactions. {@link WriteHealth} tracks whether they succeed.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class GroupCommits implements Database {
   readonly #connection: Connection

@@ -13,9 +13,9 @@ interface WriteHealthParts {
 }
 
 /**
- * Tracks whether writes to the file succeed. It is sound after a committed transaction and faulty after a failed one.
- * Both changes are logged, and so is a change of the cause. While faulty, it probes every 5 s. After {@link close}, it
- * schedules no probe.
+ * Tracks whether writes to the file succeed. The file counts as sound after a committed transaction, and as faulty
+ * after a failed one. Both changes are logged, and so is a change of the cause. A faulty file is probed every 5 s.
+ * After {@link close}, no probe is scheduled.
  */
 export class WriteHealth {
   readonly #parts: WriteHealthParts

@@ -47,7 +47,7 @@ export async function openCursors(queries: Queries, parts: CursorsParts): Promis
  * together with others. If the write fails, the cursor is written with the next ones; the delay does no harm. `seal`
  * writes the rest.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class SqliteCursors implements StoredCursors {
   readonly #parts: CursorsParts
@@ -85,8 +85,8 @@ class SqliteCursors implements StoredCursors {
   }
 
   /**
-   * Returns the cursor of a device, or `registeredAt` if that is newer. Then the cursor is from an earlier
-   * registration.
+   * Returns the cursor of a device. If `registeredAt` is newer, returns that instead, because the cursor is from an
+   * earlier registration.
    */
   #cursorOf(key: StationKey, { id, registeredAt }: Device, sent = this.#newest.get(deviceKey(key, id))): number {
     return Math.max(registeredAt, sent ?? 0)

@@ -68,9 +68,9 @@ export async function openDuplicates(
 
 /**
  * Detects duplicates by marks in memory. A mark is the digest of a message, with the time at which the message was last
- * stored. The messages themselves are in the file. A start reads those that were dropped from their rings. Those in a
- * ring are read when their sender next sends a message. Both are read whatever their age, because a machine without a
- * clock battery learns the time only after the start.
+ * stored. The messages themselves are in the file. A start reads the messages that were dropped from their rings.
+ * Messages in a ring are read when their sender next sends a message. All are read whatever their age, because a
+ * machine without a clock battery learns the time only after the start.
  *
  * Marks are young or old. When there are {@link MAX_MARKS} young marks, they become the old ones, and the former old
  * ones are forgotten all at once. So the number of marks does not depend on a clock.

@@ -91,7 +91,7 @@ class StoredFeed implements Feed {
  * Stores messages and reads rings. It has no state of its own. Each transaction that stores messages changes the ring
  * index and the marks of duplicates; a rollback restores them.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class SqliteHistory implements History {
   readonly #database: Database
@@ -124,7 +124,7 @@ class SqliteHistory implements History {
 
   readonly since: History['since'] = async (station, device, since, from = since) => {
     const { stations, rings, receivedAcks, cursors } = this.#options
-    // Reads run between transactions, so every message and ack that the memory knows is in the file.
+    // Reads run between transactions, so every message and ack that is known in memory is also in the file.
     const ring = await this.#database.read(async (queries) => {
       const registered = stations.get(station)
       const { options } = deviceOf(registered, device) ?? {}

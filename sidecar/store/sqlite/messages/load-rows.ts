@@ -31,7 +31,7 @@ export interface Rows {
   droppedAt: number[]
   /** Stamp of the newest dropped message that is no longer in the file; 0 if there is none. */
   deletedThrough: number
-  /** Stamp of the newest message to another SSID of the station's callsign, or a higher one; 0 if there is none. */
+  /** Upper limit of the stamps of messages to other SSIDs of the station's callsign; 0 if there are none. */
   newestOtherSsid: number
 }
 

@@ -12,7 +12,7 @@ const MARK_PUSHED = readSql(new URL('./mark-pushed.sql', import.meta.url))
 
 /** The outcome of a device's notification, as written to the file. */
 export interface PushMark {
-  /** The device was notified of messages up to this stamp. */
+  /** Stamp up to which the device was notified of messages. */
   readonly stamp: number
   /** The result of the last try; undefined to keep the one in the file. */
   readonly result: PushResult | undefined

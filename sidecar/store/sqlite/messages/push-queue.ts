@@ -81,7 +81,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
  *
  * An entry waits until its coalescing window ends (`timer`), then it is due, then it is claimed.
  * - A stored message creates a waiting entry, or joins one that waits or is due. If a message arrives during the claim,
- * `againAt` records its time.
+ *   `againAt` records its time.
  * - `settle` removes the entry. If a message arrived during the claim, a new entry waits for the rest of its window.
  * - `retryLater` makes the entry wait for a delay. If the read of a claim fails, the entry is due again.
  * - If the device is no longer registered, or no unpushed message is for it, the claim removes the entry.
@@ -89,7 +89,7 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
  * {@link PushMarks} writes the outcomes to the file, several at a time. After `close`, no listener is called and no
  * timer runs, but claims can still be settled.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class SqlitePushQueue implements MemoryPushQueue {
   readonly #parts: PushQueueParts

@@ -94,7 +94,7 @@ export async function openRingIndex(connection: Connection, settings: HistorySet
  * `#dropped` orders all dropped rows by stamp. It may contain rows that `discard` has deleted; a sweep skips these.
  * Every change registers how a rollback undoes it. Rows enter `#dropped` at the commit.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class MemoryRingIndex implements RingIndex {
   readonly #stations: Map<StationKey, Rows>

@@ -37,7 +37,7 @@ export async function openServerTime(queries: Queries, database: Database, clock
  * after a crash. Stamps are reserved in advance: once `#newest` reaches `#reserved`, a write reserves more. Callers
  * share a reservation in progress.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class ReservedStamps implements StampSequence {
   readonly #database: Database

@@ -107,7 +107,7 @@ export class StationMemory {
     })
   }
 
-  /** Returns when the device was last seen according to the file. */
+  /** Returns the time at which the device was last seen, according to the file. */
   lastSeenInFile(device: Device): number {
     return this.#lastSeenInFile.get(device) ?? 0
   }

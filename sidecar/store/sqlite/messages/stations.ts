@@ -88,7 +88,7 @@ interface SqliteStationsParts extends Omit<StationsOptions, 'log'> {
  * changed. The time of a heartbeat that changes nothing else stays in memory, and is written once an hour. While a
  * write for its station is queued, a heartbeat is queued too, because that write is about to change memory.
  *
- * Public methods are arrow functions, because callers pass them on without this object.
+ * Public methods are arrow functions, because callers pass them on as plain functions.
  */
 class SqliteStations implements StationTable {
   readonly #database: Database

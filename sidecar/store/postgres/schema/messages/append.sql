@@ -3,19 +3,19 @@
 --
 -- All messages of a batch differ, because the caller removes repetitions.
 -- - `ages`: how many milliseconds each message has waited. In a retried batch, the time counts from the first attempt.
--- So a message that the first attempt did store is recognized as a copy.
+--   So a message that the first attempt did store is recognized as a copy.
 -- - `ack_of`: the numbers of the messages that the caller may acknowledge, from 1.
 -- - `ack_sources` and `ack_seq_ids`: the destination and the message number of each of these acks.
 -- - `addressees`: the addressee of each message, if it is another SSID of the station's callsign; otherwise empty. Such
--- a message makes notifications due for all devices of the station. claim_pushes deletes those of devices that do not
--- get it.
+--   a message makes notifications due for all devices of the station. claim_pushes deletes those of devices that do not
+--   get it.
 --
 -- Returns
 -- - `base`: the stamp of a message is `base` plus the number of the message.
 -- - `kinds`: one character per message: 0 for an unknown station, 1 for a duplicate, 2 for a stored message.
 -- - `acks`: the entries of `ack_of` that the caller must send, from 1.
--- - `originals`: for each of `acks`, the stamp of the message in the ring of which it is a copy; 0 if it is none. Empty
--- if the batch has no copies.
+-- - `originals`: one stamp for each of `acks`: if the message is a copy, the stamp of its original in the ring;
+--   otherwise 0. Empty if the batch has no copies.
 --
 -- All batches use one generic plan, because planning each batch takes as long as storing five messages.
 CREATE OR REPLACE FUNCTION append(

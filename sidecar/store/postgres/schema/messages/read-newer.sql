@@ -2,7 +2,7 @@
 -- - `messages`: the station's messages that are newer than the cursor.
 -- - `last`: a stamp that none of these messages exceeds. Messages that are stored later have newer stamps.
 -- - `keys`, `registered_at`, `cursors`: the device with the requested key, or all devices of the station if that key is
--- null. `keys` is null if there is no such device.
+--   null. `keys` is null if there is no such device.
 -- - `options`: JSON; null for a device without options.
 -- - `other_ssids`: whether the ring has messages to other SSIDs of the station's callsign.
 -- - `acks`: JSON of the received acks that are newer than the cursor.

@@ -1,9 +1,9 @@
 -- Registers several different stations in one transaction, in the order of the arrays. Returns one row for each; `i`
 -- counts from 1.
 --
--- A heartbeat that changes nothing is compared with the row, because any instance may have changed the row. Such a
--- heartbeat is written once an hour. Times are compared by their absolute difference. Otherwise, after a clock was
--- wrong for a while, a time in the future would never be updated.
+-- To find heartbeats that change nothing, each registration is compared with the stored rows. Such a heartbeat is
+-- written only once an hour. Times are compared by their absolute difference. Otherwise, after a clock was wrong for a
+-- while, a time in the future would never be updated.
 --
 -- A refusal is decided before the lock on the clock, and again under the lock. So a full registry or a rate limit
 -- refuses new stations without locking. If a station has too many devices, those last seen longer than `room_after_ms`

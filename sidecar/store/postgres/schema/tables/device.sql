@@ -15,7 +15,7 @@ CREATE TABLE device (
   want_acks boolean NOT NULL DEFAULT false,
   registered_at bigint NOT NULL,
   last_seen_at bigint NOT NULL,
-  -- The device was notified of messages up to this stamp, or the sidecar gave up on them.
+  -- Stamp up to which the device was notified of messages, or the sidecar gave up notifying.
   pushed_through bigint NOT NULL,
   -- The newest cursor that the device sent. It may be older, because cursors are written with a delay.
   newest_cursor bigint NOT NULL DEFAULT 0,

@@ -1,4 +1,4 @@
--- Registered callsigns. Each has at least one row in device.
+-- Registered stations. Each has at least one row in the table device.
 CREATE TABLE station (
   key text COLLATE "C" PRIMARY KEY,
   registered_at bigint NOT NULL,

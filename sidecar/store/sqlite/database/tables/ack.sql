@@ -1,6 +1,6 @@
 -- Acks and rejections of messages that stations sent. A station has rows only if one of its devices wanted acks.
 CREATE TABLE ack (
-  -- The stamp. Messages and acks share one sequence of stamps.
+  -- The stamp: a unique server time in milliseconds. Messages and acks share one sequence of stamps.
   time INTEGER PRIMARY KEY,
   station TEXT NOT NULL REFERENCES station (key) ON DELETE CASCADE,
   source TEXT NOT NULL,

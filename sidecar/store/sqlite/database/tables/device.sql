@@ -14,7 +14,7 @@ CREATE TABLE device (
   want_acks INTEGER NOT NULL DEFAULT 0 CHECK (want_acks IN (0, 1)),
   registered_at INTEGER NOT NULL,
   last_seen_at INTEGER NOT NULL,
-  -- The device was notified of messages up to this stamp, or the sidecar gave up on them.
+  -- Stamp up to which the device was notified of messages, or the sidecar gave up notifying.
   pushed_through INTEGER NOT NULL,
   -- The newest cursor that the device sent. It may be older, because cursors are written with a delay.
   newest_cursor INTEGER NOT NULL DEFAULT 0,

@@ -2,7 +2,7 @@
 -- of a station is its newest `per_station` rows. An index in memory knows them. Older rows were dropped from the ring,
 -- and stay while duplicates of them may arrive. A row with a negative `time` is in no ring, even if rings grow later.
 CREATE TABLE message (
-  -- The stamp.
+  -- The stamp: a unique server time in milliseconds.
   time INTEGER PRIMARY KEY,
   station TEXT NOT NULL,
   source TEXT NOT NULL,
