@@ -1,50 +1,28 @@
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { until } from '../support/until.ts'
+import { createAdministrator, moveAccount, openMovePage, pressMove, tokenOn } from './support/account-moves.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { alteredProgram, type DbRecord, packedProgram } from './support/data-folder.ts'
+import { installMeshCentral, OLDER_VERSION } from './support/installation.ts'
 import { type Person, userKey } from './support/mesh-setup.ts'
-import { addDevice } from './support/relay.ts'
-import { createLocalAccount, isSignedIn, signedIn } from './support/session.ts'
-import { type MeshOfTests, useMesh } from './support/use-mesh.ts'
+import { isSignedIn, signedIn } from './support/session.ts'
+import { closes, useMesh } from './support/use-mesh.ts'
 
 const FULL = 0xffffffff
 const LOCKED = 32
-const PATH = 'pluginadmin.ashx?pin=meshcompanion'
-const tokenOn = ({ body }: { readonly body: string }) => /name="token" value="([^"]+)"/.exec(body)?.[1] ?? ''
-
 /** The ids in a record's links, which the database escapes. */
 const linksOf = (record: DbRecord | undefined) => Object.keys(record?.links ?? {}).map((id) => decodeURIComponent(id))
 
-/** A site admin with a password who has a device group with a device, and a user group. */
-async function administrator(setup: MeshOfTests, name: string) {
-  const browser = setup.browser()
-  expect(await createLocalAccount(setup, browser, name)).to.equal(true)
-  const page = await setup.open(browser)
-  const device = await addDevice(page)
-  await page.ask('createusergroup', { name: 'Helpers', responseid: 'helpers' })
-  const group = await until('the user group', async () =>
-    [...(await setup.data.records()).values()].find((record) => record.type === 'ugrp' && record.name === 'Helpers'),
-  )
-  await page.ask('addusertousergroup', { ugrpid: group._id, usernames: [name], responseid: 'added' })
-  return { browser, page, device, group: group._id, id: `user//${name}` }
-}
-
-const openMovePage = (setup: MeshOfTests, browser: ScriptedBrowser, from: string, to: string) =>
-  browser.step(`${setup.url}${PATH}&page=move&${new URLSearchParams({ from, to }).toString()}`)
-
-const pressMove = (setup: MeshOfTests, browser: ScriptedBrowser, fields: Readonly<Record<string, string>>) =>
-  browser.step(setup.url + PATH, { form: Object.entries({ action: 'move', ...fields }) })
-
 describe("moving an account's devices and rights", () => {
   const setup = useMesh({ domains: { '': {}, other: {} } })
-  let admin: Awaited<ReturnType<typeof administrator>>
+  let admin: Awaited<ReturnType<typeof createAdministrator>>
   let person: Person
   let newId = ''
   let browser: ScriptedBrowser
 
   before(async () => {
-    admin = await administrator(setup, 'tom')
+    admin = await createAdministrator(setup, 'tom', setup.open)
     person = setup.person({ email: 'tom@example.test', email_verified: true })
     newId = userKey(person)
     browser = await signedIn(setup, person)
@@ -69,11 +47,28 @@ describe("moving an account's devices and rights", () => {
     expect((await setup.account(person)).siteadmin).to.equal(undefined)
   })
 
+  it('a move of page settings alone writes one event, and its repetition none', async () => {
+    const [oldPerson, newPerson] = [setup.person(), setup.person()]
+    const page = await setup.open(await signedIn(setup, oldPerson))
+    page.send({ action: 'userWebState', state: JSON.stringify({ uiMode: '3' }) })
+    await signedIn(setup, newPerson)
+    const [from, to] = [userKey(oldPerson), userKey(newPerson)]
+    const settingsOf = async (id: string) => (await setup.data.records()).get(`ws${id}`)?.state
+    await until('the page settings', () => settingsOf(from))
+    for (const time of ['first', 'second'])
+      expect((await moveAccount(setup, admin.browser, { from, to })).headers.location, time).to.include('outcome=moved')
+    expect(await settingsOf(to)).to.equal(await settingsOf(from))
+    const texts = (await setup.data.events()).map(({ msg }) => String(msg)).filter((text) => text.includes(from))
+    expect(texts).to.have.length(1)
+    expect(texts[0]).to.include('settings')
+  })
+
   // Shows: plugin 6.18.
   it('a move transfers all of an account, locks the old account and writes one event', async () => {
     const page = await setup.open(browser)
-    const token = tokenOn(await openMovePage(setup, admin.browser, 'tom', newId))
-    const answer = await pressMove(setup, admin.browser, { token, from: admin.id, to: newId, lock: 'on' })
+    const movesInLog = async () => (await pluginLines(setup)).filter(({ event }) => event === 'account-moved').length
+    const [earlierEvents, earlierMoves] = [(await setup.data.events()).length, await movesInLog()]
+    const answer = await moveAccount(setup, admin.browser, { from: admin.id, to: newId }, { lock: 'on' })
     expect(answer.status).to.equal(303)
     expect(answer.headers.location).to.equal('?pin=meshcompanion&page=move&outcome=moved')
     const { meshes } = await page.ask('meshes')
@@ -87,9 +82,9 @@ describe("moving an account's devices and rights", () => {
     expect(linksOf(moved)).to.have.members([deviceGroup?._id, admin.group])
     expect(linksOf(deviceGroup)).to.deep.equal([newId])
     expect(linksOf(records.get(admin.group))).to.deep.equal([newId])
-    const events = (await setup.data.events()).filter(({ msg }) => /\bmoved\b/i.test(String(msg)))
+    const events = (await setup.data.events()).slice(earlierEvents).filter(({ msg }) => /\bmoved\b/i.test(String(msg)))
     expect(events.map(({ userid }) => userid)).to.deep.equal([newId])
-    expect((await pluginLines(setup)).filter(({ event }) => event === 'account-moved')).to.have.length(1)
+    expect(await movesInLog()).to.equal(earlierMoves + 1)
     expect(await isSignedIn(setup, admin.browser)).to.equal(false)
   })
 })
@@ -105,12 +100,11 @@ describe('a move of an account that fails half-way', () => {
 
   // Shows: plugin 6.18.
   it('MeshCentral completes a half-finished account move at the next start', async () => {
-    const admin = await administrator(setup, 'tom')
+    const admin = await createAdministrator(setup, 'tom', setup.open)
     const person = setup.person()
     await signedIn(setup, person)
     const to = userKey(person)
-    const token = tokenOn(await openMovePage(setup, admin.browser, 'tom', to))
-    const answer = await pressMove(setup, admin.browser, { token, from: admin.id, to })
+    const answer = await moveAccount(setup, admin.browser, { from: admin.id, to })
     expect(answer.headers.location).to.include('outcome=failed')
     await setup.restart({ program: await packedProgram() })
     const moved = await setup.account(person, '', ({ siteadmin }) => siteadmin === FULL)
@@ -120,5 +114,23 @@ describe('a move of an account that fails half-way', () => {
       return ![...present.values()].some(({ type }) => type === 'meshcompanionmove') && present
     })
     expect(records.get(admin.id)?.siteadmin).to.equal(undefined)
+  })
+})
+
+describe('a move in the older tested version of MeshCentral', () => {
+  const setup = useMesh(async () => ({ installation: await installMeshCentral(OLDER_VERSION) }))
+
+  it('MeshCentral of the older tested version shows a move at once in open pages', async () => {
+    const admin = await createAdministrator(setup, 'tom', setup.open)
+    const person = setup.person()
+    const page = await setup.open(await signedIn(setup, person))
+    const answer = await moveAccount(setup, admin.browser, { from: admin.id, to: userKey(person) }, { lock: 'on' })
+    expect(answer.headers.location).to.include('outcome=moved')
+    await closes(admin.page)
+    const { nodes } = await page.ask('nodes')
+    expect(JSON.stringify(nodes)).to.include(admin.device)
+    const record = await setup.account(person, '', ({ siteadmin }) => siteadmin === FULL)
+    expect(linksOf(record)).to.have.length(2)
+    expect(await isSignedIn(setup, admin.browser)).to.equal(false)
   })
 })

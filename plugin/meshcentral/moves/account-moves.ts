@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../clock.ts'
 import { isJsonObject, type JsonObject } from '../../config/json/json-object.ts'
 import { printableText } from '../../log.ts'
@@ -115,10 +116,10 @@ export class AccountMoves {
       const rights = await this.#moveLink(id, link, from, to)
       if (rights !== undefined) links[id] = { ...link, ...to.links?.[id], rights }
     }
-    await this.#moveSettings(from, to)
+    const settings = (await this.#moveSettings(from, to)) || hasNewRealms(from, to)
     await this.#changeNewAccount(from, to, links)
     await this.#changeOldAccount(from, Object.keys(links), request.lock)
-    if (hasAnything(moved) || request.lock) this.#announce(request, moved, from, to)
+    if (hasAnything(moved) || settings || request.lock) this.#announce(request, { ...moved, settings }, from, to)
     await this.#removeRecord(request)
   }
 
@@ -186,11 +187,19 @@ export class AccountMoves {
     return rights
   }
 
-  async #moveSettings(from: MeshUser, to: MeshUser): Promise<void> {
-    const [pages, image, notes] = await Promise.all(['ws', 'im', 'nt'].map((kind) => this.#read(kind + from._id)))
-    if (pages) await this.#write({ ...pages, _id: `ws${to._id}` })
-    if (image && !(await this.#read(`im${to._id}`))) await this.#write({ ...image, _id: `im${to._id}` })
-    if (notes && !(await this.#read(`nt${to._id}`))) await this.#write({ ...notes, _id: `nt${to._id}` })
+  /** @returns whether a record was written. False if the new account has the settings already */
+  async #moveSettings(from: MeshUser, to: MeshUser): Promise<boolean> {
+    let isChanged = false
+    for (const kind of ['ws', 'im', 'nt']) {
+      const [old, present] = [await this.#read(kind + from._id), await this.#read(kind + to._id)]
+      // Only page settings replace those of the new account.
+      if (!old || (present && kind !== 'ws')) continue
+      const copy = { ...old, _id: kind + to._id }
+      if (isDeepStrictEqual(copy, present)) continue
+      await this.#write(copy)
+      isChanged = true
+    }
+    return isChanged
   }
 
   async #changeNewAccount(from: MeshUser, to: MeshUser, links: NonNullable<MeshUser['links']>): Promise<void> {
@@ -213,7 +222,12 @@ export class AccountMoves {
   }
 
   /** Updates open pages, and writes one event to MeshCentral's event log. */
-  #announce({ lock, by }: MoveRequest, moved: Holdings, from: MeshUser, to: MeshUser): void {
+  #announce(
+    { lock, by }: MoveRequest,
+    moved: Holdings & { readonly settings: boolean },
+    from: MeshUser,
+    to: MeshUser,
+  ): void {
     dispatch(this.#server, this.#web, [from._id], 'resubscribe')
     dispatch(this.#server, this.#web, [to._id], 'resubscribe')
     const oldText = `Account changed: ${from.name}`
@@ -223,7 +237,7 @@ export class AccountMoves {
     })
     const { deviceGroups, userGroups, devices } = moved
     const counts = `${deviceGroups.length} device groups, ${devices.length} devices, ${userGroups.length} user groups`
-    const details = `${counts}${moved.siteAdmin ? ', site administration' : ''}${lock ? '; the old account is locked' : ''}`
+    const details = `${counts}${moved.siteAdmin ? ', site administration' : ''}${moved.settings ? ', settings' : ''}${lock ? '; the old account is locked' : ''}`
     const text = `${by} moved the rights and settings of ${from._id} to ${to._id}: ${details}`
     announceAccount(this.#server, this.#web, to, 'accountchange', text, { nodeListChange: to._id })
     this.#server.authLog('OIDC', `INFO account-moved: ${printableText(text)}`)
@@ -271,6 +285,11 @@ export class AccountMoves {
 /** Whether there is anything to move. False if an interrupted move left only the record of its request. */
 function hasAnything({ deviceGroups, userGroups, devices, siteRights }: Holdings): boolean {
   return siteRights !== 0 || [deviceGroups, userGroups, devices].some((list) => list.length > 0)
+}
+
+/** Whether the old account has a realm that the new account does not have. */
+function hasNewRealms({ groups = [] }: MeshUser, to: MeshUser): boolean {
+  return groups.some((realm) => !to.groups?.includes(realm))
 }
 
 type MeshLink = NonNullable<MeshUser['links']>[string]
