@@ -25,6 +25,8 @@ export interface MeshServer {
   addServerWarning(text: string): void
   /** Sends an event to open pages and the event log, on this server and all peers. */
   DispatchEvent(targets: readonly string[], source: unknown, event: object | string): void
+  /** Registers a receiver of events with these targets. */
+  AddEventDispatch?(targets: readonly string[], receiver: MeshEventReceiver): void
   /** Set if other servers share the database. */
   readonly multiServer?: object | null
   /** Encrypts a cookie, by default with the server's key. Returns null if it cannot. */
@@ -34,6 +36,11 @@ export interface MeshServer {
    * the cookie is invalid or expired.
    */
   decodeCookie(sealed: unknown, key?: unknown, minutes?: number): MeshCookie | null
+}
+
+/** A part of MeshCentral that receives events, such as the socket of an open page. */
+export interface MeshEventReceiver {
+  HandleEvent?(source: unknown, event: unknown, targets: readonly string[], target: string): void
 }
 
 /** An object with unknown members. MeshCentral changes all keys of its configuration to lower case. */
@@ -64,6 +71,10 @@ export interface MeshWeb {
   readonly agentapp?: Application
   /** Users by id, `user/<domain id>/<name>`. A change takes effect in open pages at once. */
   readonly users: Record<string, MeshUser>
+  /** The sockets of open pages on this server, by the ids of their users. */
+  readonly wssessions?: Readonly<Record<string, readonly MeshEventReceiver[]>>
+  /** Subscribes a page to the events of everything that its user has rights on. */
+  subscribe?(userId: string, page: MeshEventReceiver): void
   /** User groups by id, `ugrp/<domain id>/<hash>`. */
   readonly userGroups: Record<string, MeshUserGroup>
   /** Device groups by id, `mesh/<domain id>/<hash>`. */

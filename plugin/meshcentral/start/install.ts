@@ -14,6 +14,7 @@ import { isVerificationSwitchedOff, SWITCHED_OFF } from '../../provider/http/ver
 import { type MeshHost, meshHost } from '../host.ts'
 import type { Lockdown } from '../lockdown.ts'
 import { AccountMoves } from '../moves/account-moves.ts'
+import { updatePeerPages } from '../moves/peer-pages.ts'
 import { orderWrites } from '../ordered-writes.ts'
 import { type AdminPage, meshAdminPage } from '../pages/admin-page.ts'
 import { keepSocketsOpen } from '../pages/password-limit.ts'
@@ -205,6 +206,7 @@ function adminPage(
   const census = new TokenCensus(server.db, clock, domains, report)
   const moves = new AccountMoves({ server, web, clock, onFailure: report })
   void moves.resume()
+  updatePeerPages(server, web)
   const tokenNotes = (id: string) =>
     loginTokenDays === null && census.hasTokens(id) ? [unlimitedTokensNote([id])] : []
   return meshAdminPage({
