@@ -1,11 +1,11 @@
 import { request } from 'node:https'
 
-/** Ports on 127.0.0.1 by host name, as if a name server led each name to this machine. */
+/** Ports on 127.0.0.1 by host name. Requests to these names go to this machine, without DNS. */
 export type LocalNames = Readonly<Record<string, number>>
 
 /**
- * Returns a `fetch` that accepts any certificate and finds some names on this machine. Of the answer's headers it keeps
- * those that clients here read.
+ * Returns a `fetch` that accepts any certificate, and sends requests to `names` to this machine. Its answers have only
+ * the headers that the tested clients read.
  */
 export const fetchAt =
   (names: LocalNames): typeof globalThis.fetch =>
@@ -46,5 +46,5 @@ export const fetchAt =
       else new Response(body).text().then((text) => sent.end(text), reject)
     })
 
-/** `fetch` between a provider and its clients that accepts any certificate. */
+/** A `fetch` that accepts any certificate, for requests to an identity provider. */
 export const anyCertificateFetch = fetchAt({})

@@ -9,10 +9,10 @@ interface Operation {
 const DOCUMENT = openApiDocument()
 const PATHS: Readonly<Record<string, { readonly post?: Operation }>> = JSON.parse(JSON.stringify(DOCUMENT.paths))
 
-/** Schemas of the document for answers, pushes and their parts. */
+/** Names of the document's schemas that describe answers, pushes and their parts. */
 const ANSWERS = /Answer$|Push$|^(Message|Avatar|ErrorDetail|Aps|ApsAlert)$/
 
-// The keywords of OpenAPI around the schemas are none of JSON Schema's.
+// Not strict, because the document also has keywords of OpenAPI, which JSON Schema does not know.
 const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false })
 ajv.addSchema(closed(DOCUMENT), 'document')
 const compiled = new Map<string, ValidateFunction>()
@@ -38,12 +38,12 @@ export function expectDocumented(
     throw new Error(`${path} answered with another error than its document says of ${answer.status}.`)
 }
 
-/** Throws if what a phone receives in a push does not match the webhook in `/v1/openapi.json`. */
+/** Throws if the content of a push to a phone does not match its webhook in `/v1/openapi.json`. */
 export function expectDocumentedPush(webhook: keyof typeof DOCUMENT.webhooks, received: unknown): void {
   expectValid(`webhooks/${webhook}/post/requestBody/content/application~1json/schema`, received)
 }
 
-/** Whether `/v1/openapi.json` lets a body be sent to a call, but for what is taken beside it. */
+/** Whether a request body matches `/v1/openapi.json`. Ignores that the API also accepts SSIDs as integers and null. */
 export function isDocumentedBody(path: string, body: unknown): boolean {
   const place = `paths/${path.replaceAll('/', '~1')}/post/requestBody/content/application~1json/schema`
   return validatorOf(place)(sentValue(body))
@@ -63,14 +63,17 @@ function validatorOf(place: string): ValidateFunction {
   return validate
 }
 
-/** With an SSID as the document has it: a text, where integers and null are taken too. */
+/**
+ * Returns a request body with its SSID as a text. The document allows only texts, but the API also accepts integers and
+ * null.
+ */
 function sentValue(body: unknown): unknown {
   const value = typeof body === 'string' || Buffer.isBuffer(body) ? JSON.parse(String(body)) : body
   const ssid: unknown = Object(value).ssid
   return ssid === null || Number.isInteger(ssid) ? { ...value, ssid: String(ssid ?? '') } : value
 }
 
-/** The document with the objects of its answers closed: a member that it does not name is a mistake here. */
+/** Returns a copy of the document in which the objects of answers allow no undocumented members. */
 function closed(value: unknown, name = '', within = false): object {
   const isAnswer = within || name === 'responses' || ANSWERS.test(name)
   const members = Object.entries(Object(value)).map(([key, member]) => [

@@ -6,7 +6,7 @@ import { type Setup, type SetupOptions, setUp } from './sign-in-setup.ts'
 
 const SCREENSHOTS = fileURLToPath(new URL('../../.ci/output/screenshots', import.meta.url))
 
-/** The Chromium of the machine. */
+/** Launches the Chromium that is installed on this machine. */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({
     executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
@@ -17,13 +17,13 @@ export function launchChromium(): Promise<Browser> {
   })
 }
 
-/** Keeps what a page looks like with the output of the run. */
+/** Saves a screenshot of a page in the output folder of the test run. */
 export async function takePicture(page: Page, name: string, fullPage = false): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true })
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage })
 }
 
-/** A page of a browser context of its own at a host and a provider of each test's own. Call inside a `describe`. */
+/** Opens pages in Chromium. Each test has its own browser context, host and provider. Call inside a `describe`. */
 export function pagesAtHost() {
   let browser: Browser
   let context: BrowserContext

@@ -14,7 +14,7 @@ const KINDS = {
 }
 export type KeyKind = keyof typeof KINDS
 
-/** A key pair as JSON Web Keys, both halves with the same `kid`, `use` and `alg`. */
+/** A key pair as JSON Web Keys. Both keys have the same `kid`, `use` and `alg`. */
 export interface ClientKeyPair {
   readonly private: Jwk
   readonly public: Jwk
@@ -31,7 +31,7 @@ export function makeKey(kind: KeyKind, members: { kid?: string; use?: string; al
 /** Names of members that only a private key has. */
 export const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** A folder of its own for the files of a client. */
+/** Creates a temporary folder for the files of a client. */
 export async function createClientFolder() {
   const folder = await createFolder('client')
   return {

@@ -7,19 +7,19 @@ export interface ConnectProxyOptions {
   readonly credentials?: string
   /** Bytes that answer CONNECT instead of a tunnel. Null: no answer. */
   readonly answer?: string | null
-  /** Port of 127.0.0.1 that every tunnel leads to. Default: where it was asked for. */
+  /** Port of 127.0.0.1 to which every tunnel leads. Default: the requested address. */
   readonly to?: number
 }
 
-/** A web proxy on 127.0.0.1, as `HTTPS_PROXY` and `HTTP_PROXY` mean one. */
+/** An HTTP proxy on 127.0.0.1, for the environment variables `HTTPS_PROXY` and `HTTP_PROXY`. */
 export type ConnectProxy = Awaited<ReturnType<typeof startConnectProxy>>
 
 export async function startConnectProxy(options: ConnectProxyOptions = {}) {
-  /** `host:port` of every CONNECT that was let through. */
+  /** `host:port` of every CONNECT request that the proxy accepted. */
   const tunnels: string[] = []
-  /** Addresses that were asked for without one. */
+  /** Addresses of the requests that the proxy forwarded without a tunnel. */
   const relayed: string[] = []
-  /** Connections to it that are open. */
+  /** The open connections to the proxy. */
   const sockets = new Set<Socket>()
   const wanted = options.credentials && `Basic ${Buffer.from(options.credentials).toString('base64')}`
   const isKnown = (shown: string | undefined) => wanted === undefined || shown === wanted

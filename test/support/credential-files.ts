@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeCertificates } from '../../fixtures/certificate.ts'
 
-/** Sound files for the credentials that a configuration names, by their names in it. */
+/** Names of the credential files that a configuration uses. Only the given ones are written. */
 export interface CredentialNames {
   readonly certFile?: string
   readonly keyFile?: string
@@ -13,7 +13,7 @@ export interface CredentialNames {
 
 const PKCS8 = { type: 'pkcs8', format: 'pem' } as const
 
-/** Writes them into a folder. */
+/** Writes valid credential files with these names into a folder. */
 export async function writeCredentials(folder: string, names: CredentialNames): Promise<void> {
   const { cert, key } = (await makeCertificates()).server
   const private_key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export(PKCS8)

@@ -1,6 +1,6 @@
 export type Deferred = ReturnType<typeof deferred>
 
-/** A promise that is resolved from outside, as `Promise.withResolvers` of later versions of Node gives one. */
+/** Creates a promise and the function that resolves it, like `Promise.withResolvers` in newer versions of Node.js. */
 export function deferred() {
   let resolve = (): void => {}
   const promise = new Promise<void>((done) => {

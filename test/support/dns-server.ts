@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** A DNS server on 127.0.0.1 (RFC 1035) that knows the names in `addresses`, as they are when it is asked. */
+/** A DNS server on 127.0.0.1 (RFC 1035). It answers from the map `addresses`, which a test may change at any time. */
 export type DnsServer = Awaited<ReturnType<typeof startDnsServer>>
 
 const HEADER_BYTES = 12
@@ -17,7 +17,7 @@ export async function startDnsServer() {
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
   return {
-    /** In the form that a resolver expects. */
+    /** Address of the server as `address:port`, for `Resolver.setServers`. */
     server: `127.0.0.1:${socket.address().port}`,
     addresses,
     close: () => new Promise<void>((resolve) => socket.close(() => resolve())),
@@ -47,7 +47,7 @@ function readName(query: Buffer): { readonly name: string; readonly end: number 
   return { name: labels.join('.').toLowerCase(), end: position }
 }
 
-/** An address of the name that was asked for, for no time at all. */
+/** Returns a DNS record for the requested name, with a time to live of 0. */
 function record(address: string): Buffer {
   const version = isIP(address) as 4 | 6
   const data = Buffer.from(ipaddr.parse(address).toByteArray())

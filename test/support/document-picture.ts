@@ -6,8 +6,8 @@ const ROOT = new URL('../../', import.meta.url)
 /**
  * Takes a picture for the documents if `MESH_COMPANION_PICTURES=1` is set. Without it, a test run changes no files.
  *
- * @param path from the root of the project
- * @param clip the part of the page, in its own pixels
+ * @param path path of the picture, relative to the root of the project
+ * @param clip the part of the page, in CSS pixels
  */
 export async function takeDocumentPicture(
   page: Page,

@@ -9,7 +9,7 @@ import { HandTurnedClock } from './hand-turned-clock.ts'
 import { makeServerFiles, type ServerFiles } from './server-files.ts'
 import { whoAmI } from './sign-in-setup.ts'
 
-/** Address of the server on all pages about providers. */
+/** The server's address in the documentation pages about providers. */
 export const SERVER = 'https://mesh.example.org/'
 const SECRET = 'a-client-secret-of-the-tests'
 
@@ -17,18 +17,18 @@ const NAME_UNKNOWN = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: '
 
 type Members = Readonly<Record<string, unknown>>
 
-/** The configuration and the registered addresses on a page about a provider. */
+/** The configuration and the registered addresses in the documentation page about a provider. */
 export interface PageContent {
-  /** The first configuration on the page, unchanged except that `…` has become an id or a secret. */
+  /** The first configuration on the page. Only `…` is replaced by an id or a secret. */
   readonly text: string
   readonly config: Members
   readonly oidc: Members & { readonly client: { readonly client_id: string; readonly client_secret: string } }
-  /** Addresses of the server in the section on the provider's setup, without those for logout tokens. */
+  /** Callback addresses of the server in the page's section on the provider's setup. */
   readonly redirectUris: readonly string[]
   readonly postLogoutUris: readonly string[]
 }
 
-/** @param page name of a file among the pages about providers */
+/** @param page file name of the page in `plugin/docs/providers` */
 export function readPage(page: string): PageContent {
   const markdown = readDocument(`plugin/docs/providers/${page}`)
   const [block = ''] = codeBlocks(markdown, 'json')
@@ -51,13 +51,16 @@ export function readPage(page: string): PageContent {
 export type DocumentedSetup = Awaited<ReturnType<typeof setUp>>
 
 export interface DocumentedOptions {
-  /** Changes the `oidc` object of the page. Default: it stays as it is. */
+  /** Changes the `oidc` object of the page. Default: no change. */
   readonly oidc?: (fromPage: PageContent['oidc']) => Members
-  /** Changes how the provider knows the client. */
+  /** Changes to the client metadata that the provider has registered. */
   readonly registered?: Members
 }
 
-/** Starts the provider of a page, and a reference host with its configuration. Their names lead to this machine. */
+/**
+ * Starts the provider of a page, and a reference host with the page's configuration. Their host names lead to this
+ * machine.
+ */
 async function setUp(
   provider: DocumentedProvider,
   page: PageContent,
@@ -113,7 +116,7 @@ async function setUp(
       const failure = authLog.slice(linesBefore).find(({ event }) => event === 'login-failed')?.fields
       return { person, landing, me: await whoAmI(person, SERVER), failure }
     },
-    /** Signs the user out as the server's own button does, and confirms at the provider if it asks. */
+    /** Signs the user out with the button of the server's page, and confirms if the provider asks. */
     async signOut(person: ScriptedBrowser) {
       const [form] = (await person.get(SERVER)).forms
       if (!form) throw new Error('the page of the server has no form to sign out')
@@ -124,7 +127,7 @@ async function setUp(
     /**
      * Runs the checker with `--live` on the page's configuration.
      *
-     * @param change changes the `oidc` object
+     * @param change changes the `oidc` object of the configuration
      * @returns the exit code, and the lines of the live check
      */
     async checkLive(change?: DocumentedOptions['oidc']) {
@@ -136,7 +139,7 @@ async function setUp(
       const terminal = { list: () => [], read: () => text, out: write, err: write, create: () => undefined }
       const known = { ...names, [new URL(SERVER).hostname]: host.port }
       const code = await checkToTheEnd(['config.json', '--live'], terminal, {
-        // A mistaken issuer can have the name of a real server, which no test may ask.
+        // A wrong issuer may have the name of a real server. Tests must not send requests to it.
         fetch: (url, init) =>
           new URL(url).hostname in known ? fetchAt(known)(url, init as RequestInit) : Promise.reject(NAME_UNKNOWN),
       })
@@ -152,7 +155,7 @@ async function setUp(
   }
 }
 
-/** Setups that are closed after each test. Call inside a `describe`. */
+/** Returns a function that starts a setup, which is closed after the test. Call inside a `describe`. */
 export function documentedSetups(pageName: string, provider: DocumentedProvider) {
   const open: DocumentedSetup[] = []
   let files: ServerFiles

@@ -6,7 +6,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 export type Document = ReturnType<typeof readDocuments>[number]
 
-/** The front door, and the pages of both halves; the paths are from the root of the project, with slashes. */
+/**
+ * Reads README.md and the documentation pages of plugin and sidecar. Paths are relative to the root of the project,
+ * with slashes.
+ */
 export function readDocuments() {
   const pages = ['plugin/docs', 'sidecar/docs'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
@@ -16,12 +19,14 @@ export function readDocuments() {
   return ['README.md', ...pages].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
 }
 
-/** @param path from the root of the project */
+/** @param path path relative to the root of the project */
 export function readDocument(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8')
 }
 
-/** Blocks of code in a language, in their order, without the indentation of the list that they stand in. */
+/**
+ * Returns the code blocks of a language in a Markdown text. Removes the indentation of blocks that are inside a list.
+ */
 export function codeBlocks(text: string, language: string): readonly string[] {
   return [...text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm)].flatMap(
     ([, indent = '', blockLanguage, code = '']) =>
@@ -29,7 +34,7 @@ export function codeBlocks(text: string, language: string): readonly string[] {
   )
 }
 
-/** The text below a heading, up to the next one of its level or above. */
+/** Returns the text below a heading, up to the next heading of the same or a higher level. */
 export function section(text: string, heading: string): string {
   const [, marks = ''] = /^(#+) /.exec(heading) ?? []
   const start = text.indexOf(`\n${heading}\n`)
@@ -39,7 +44,7 @@ export function section(text: string, heading: string): string {
   return end < 0 ? body : body.slice(0, end)
 }
 
-/** The cells of all tables in a text, row by row, without those of their heads. */
+/** Returns the rows of all tables in a Markdown text, each as a list of cells. Leaves out the header rows. */
 export function tableRows(text: string): readonly (readonly string[])[] {
   const rows = text.split('\n').map((line) =>
     line.startsWith('|')
@@ -53,7 +58,7 @@ export function tableRows(text: string): readonly (readonly string[])[] {
   return rows.flatMap((row, index) => (row && !isRule(row) && !isRule(rows[index + 1]) ? [row] : []))
 }
 
-/** Returns the texts in code marks. */
+/** Returns the texts between backquotes. */
 export function inCode(text: string): readonly string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
 }

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { onLoopback } from './on-loopback.ts'
 
-/** Addresses of their own that lead on to those of an identity provider, and count who comes by them. */
+/** Extra addresses that lead to the endpoints of an identity provider. They count the requests that use them. */
 export type Doors = Awaited<ReturnType<typeof openDoors>>
 
-/** A server's requests are passed on; a browser that asks for a page is sent on. */
+/** Opens a server for such addresses. It forwards the requests of servers, and redirects browsers. */
 export async function openDoors() {
   const targets = new Map<string, string>()
   const visits = new Map<string, number>()
@@ -34,12 +34,12 @@ export async function openDoors() {
   })
   const { url, close } = await onLoopback(server)
   return {
-    /** The address of a door, which leads on to `target` from now on. */
+    /** Returns an address that leads to `target` from now on. */
     to(name: string, target: string) {
       targets.set(name, target)
       return `${url}/${name}`
     },
-    /** Requests that came by it so far. */
+    /** Returns the number of requests to this address so far. */
     visits: (name: string) => visits.get(name) ?? 0,
     close,
   }

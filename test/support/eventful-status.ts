@@ -3,7 +3,7 @@ import type { Status } from '../../sidecar/operator/page/status.ts'
 const NOW = Date.UTC(2026, 4, 17, 14, 3, 21)
 const HOSTILE = '<script>alert("it\'s")</script>&amp;'
 
-/** A run in which a good deal went right and some things went wrong; the same each time. */
+/** Returns the status of a sidecar with many successes and some faults. It is the same at each call. */
 export function eventfulStatus(changes: Partial<Status> = {}): Status {
   const filter = `g/${Array.from({ length: 880 }, (_, index) => `N${index}CALL`).join('/')}`
   const login = { verified: true, server: 'T2TEST', sinceMs: NOW - 5_400_000, filter, recentDrops: 0, stations: 880 }

@@ -7,13 +7,13 @@ interface Task {
 }
 
 /**
- * A clock that a test turns by hand. Timers follow elapsed time, as a machine's do: {@link FakeClock.set} moves the
- * wall clock, backwards too, without making anything due.
+ * A clock that a test controls. As on a real machine, timers follow elapsed time: {@link FakeClock.set} changes only
+ * the wall clock, and no timer becomes due.
  */
 export class FakeClock implements Clock {
   #wall: number
   #elapsed = 0
-  // In the order of planning, which decides between tasks that are due at the same time.
+  // In the order in which they were scheduled. Tasks that are due at the same time run in this order.
   readonly #tasks = new Set<Task>()
 
   /** `startMs` is the first wall-clock time, in milliseconds since 1970. */
@@ -21,7 +21,7 @@ export class FakeClock implements Clock {
     this.#wall = startMs
   }
 
-  /** In whole milliseconds, like the machine's, even where a timer fell due between two of them. */
+  /** Returns whole milliseconds, like a real clock, even if a timer became due at a fraction of a millisecond. */
   now(): number {
     return Math.floor(this.#wall)
   }
@@ -36,24 +36,24 @@ export class FakeClock implements Clock {
     return { cancel: () => void this.#tasks.delete(planned) }
   }
 
-  /** How many tasks are planned and neither run nor cancelled. */
+  /** Number of scheduled tasks that have neither run nor been cancelled. */
   get pending(): number {
     return this.#tasks.size
   }
 
-  /** How many of them were planned with exactly this delay. */
+  /** Returns the number of pending tasks that were scheduled with exactly this delay. */
   waiting(delayMs: number): number {
     return [...this.#tasks].filter((task) => task.delayMs === delayMs).length
   }
 
-  /** Steps the wall clock to `ms`, as an administrator or NTP does. */
+  /** Sets the wall clock to `ms`, as an administrator or NTP may do. */
   set(ms: number): void {
     this.#wall = ms
   }
 
   /**
-   * Lets `ms` milliseconds pass: what falls due runs in time order, tasks planned meanwhile included, and after each
-   * one the promises that it settled get their turn. Real I/O is not waited for.
+   * Lets `ms` milliseconds pass. Tasks that become due run in the order of their times, including tasks that are
+   * scheduled meanwhile. After each task, it waits for the promises that the task settled, but not for real I/O.
    */
   async advance(ms: number): Promise<void> {
     const end = this.#elapsed + ms
@@ -81,7 +81,7 @@ export class FakeClock implements Clock {
   }
 }
 
-// A macrotask comes after every microtask, so chains of promises of any length are through.
+// A macrotask runs after all microtasks, so promise chains of any length are settled by then.
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

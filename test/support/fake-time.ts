@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const LIBRARIES = '/usr/lib'
 
-/** Debian's `libfaketime`, which gives another process a different wall clock; undefined if it is not installed. */
+/** Path of Debian's `libfaketime`, which gives a process another wall clock; undefined if it is not installed. */
 export const FAKE_TIME_LIBRARY = existsSync(LIBRARIES)
   ? readdirSync(LIBRARIES)
       .map((architecture) => join(LIBRARIES, architecture, 'faketime/libfaketimeMT.so.1'))
@@ -12,11 +12,11 @@ export const FAKE_TIME_LIBRARY = existsSync(LIBRARIES)
   : undefined
 
 /**
- * The wall clock of another process; its elapsed time stays the machine's. `file` is where the two agree on the time.
+ * Controls the wall clock of another process through `file`, which that process reads. Its elapsed time is unchanged.
  */
 export function fakeTime(library: string, file: string) {
   return {
-    /** Environment for the process. */
+    /** Environment variables for the process. */
     env: {
       LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: file,
@@ -24,7 +24,7 @@ export function fakeTime(library: string, file: string) {
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
       NO_FAKE_STAT: '1',
     },
-    /** Sets the clock, which then goes on from there: at once for the process that has it. */
+    /** Sets the clock of the process at once. It then continues from there. */
     async set(ms: number) {
       const offset = (ms - Date.now()) / 1000
       await writeFile(file, `${offset < 0 ? '' : '+'}${offset.toFixed(3)}\n`)

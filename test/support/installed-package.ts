@@ -9,13 +9,13 @@ import { RUN_FOLDER } from './run-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A project that depends on the packed package and on nothing else. */
+/** A project in a temporary folder that has installed the packed package. */
 export type Project = Awaited<ReturnType<typeof projectIn>>
 
 let packed: string | undefined
 const PACK_LIMIT_MS = 180_000
 
-/** Packs this tree with npm, once a run. @returns the file, which is removed after the run */
+/** Packs this repository with npm, once per test run. @returns the path of the file, which is removed after the run */
 export function packPackage(): string {
   packed ??= packOnce()
   return packed
@@ -32,7 +32,7 @@ function packOnce(): string {
   try {
     mkdirSync(folder)
   } catch {
-    // Another process is at it, or was.
+    // The folder exists, so another process packs the package or has packed it. Wait for its file.
     const turn = new Int32Array(new SharedArrayBuffer(4))
     for (let waitedMs = 0; !existsSync(whole); waitedMs += 100) {
       if (waitedMs > PACK_LIMIT_MS) throw new Error('nobody has packed the package')
@@ -52,17 +52,17 @@ function pack(folder: string): string {
 }
 
 interface InstallOptions {
-  /** Peers that the user installs too, each with the packages that it needs. Default: all. */
+  /** Peer dependencies that the user installs too, each with the packages that it needs. Default: all. */
   readonly peers?: readonly string[]
   /** Installs no other package at all. */
   readonly alone?: boolean
-  /** A package that is left out, as npm leaves out one that cannot be built. */
+  /** A package that is not installed, as if npm could not build it. */
   readonly without?: string
 }
 
 /**
- * Installs `tarball` as `npm install` does it, without asking a registry: the packages that the lock names for it are
- * links to those of this tree. Nothing else can be found from there, since links are not followed to where they lead.
+ * Installs `tarball` like `npm install`, but without a registry: its dependencies in the lock file become links to the
+ * packages of this repository. The project finds no other packages, because Node.js does not resolve the links.
  */
 export async function installPackage(
   tarball: string,
@@ -92,10 +92,10 @@ export async function installPackage(
   return projectIn(folder, names, '--preserve-symlinks')
 }
 
-/** One that npm itself installed the packed package into. */
+/** A project into which npm itself has installed the packed package. */
 export type NpmProject = NonNullable<Awaited<ReturnType<typeof installByNpm>>>
 
-/** Has npm install `tarball`. Resolves with undefined where no registry can be reached. */
+/** Installs `tarball` with npm. Resolves with undefined if the registry cannot be reached. */
 export async function installByNpm(tarball: string) {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'project-')))
   const remove = () => rm(folder, { recursive: true, force: true })
@@ -106,8 +106,8 @@ export async function installByNpm(tarball: string) {
     return {
       ...(await projectIn(folder, beside)),
       /**
-       * Further packages, `NAME` or `NAME@VERSION`; those that this tree has are of its version unless they say
-       * another.
+       * Installs further packages, given as `NAME` or `NAME@VERSION`. The default version is the one in this
+       * repository, if it has the package.
        */
       async add(...names: readonly string[]) {
         const locked = await lockedPackages()
@@ -140,20 +140,20 @@ async function projectIn(folder: string, packages: readonly string[], options = 
     spawnSync(command, args, { cwd: folder, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: options } })
   return {
     folder,
-    /** Paths of the files that the package ships. */
+    /** Paths of the files in the package. */
     shipped: (await readdir(home, { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1))
       .filter((path) => !path.startsWith('node_modules'))
       .map((path) => path.replaceAll('\\', '/')),
-    /** Names of the packages beside it. */
+    /** Names of the packages that are installed beside the package. */
     packages,
     write: (name: string, text: string) => writeFile(join(folder, name), text),
-    /** Runs Node there. */
+    /** Runs Node.js in the project. */
     node: (...args: readonly string[]) => run(process.execPath, args),
-    /** Runs a command that the package brings. */
+    /** Runs a command of the package. */
     bin: (name: string, ...args: readonly string[]) => run(join(modules, '.bin', name), args),
-    /** Runs TypeScript's compiler there, for nothing but its verdict. */
+    /** Type-checks files of the project with the TypeScript compiler. */
     compile: (...args: readonly string[]) => {
       const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
       return run(process.execPath, [tsc, '--noEmit', '--ignoreConfig', '--preserveSymlinks', ...args])
@@ -170,21 +170,21 @@ interface Locked {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
 }
 
-/** Names of the packages that npm installs with the package, and with these peers of it, each once. */
+/** Returns the names of the packages that npm installs with the package and these of its peer dependencies. */
 export async function installedPackages(peers: readonly string[]): Promise<readonly string[]> {
   const folders = await foldersWith(peers)
   return [...new Set(folders.map((path) => path.replace(/^.*node_modules\//, '')))].sort()
 }
 
 /**
- * The folders of what npm installs beside the package, those within other packages' folders left out: they come with
- * them.
+ * Returns the folders of the packages that npm installs beside the package. Leaves out folders inside other packages,
+ * because a link to the outer folder includes them.
  */
 async function installedFolders(peers?: readonly string[]): Promise<readonly string[]> {
   return (await foldersWith(peers)).filter((path) => path.lastIndexOf('node_modules/') === 0)
 }
 
-/** Folders of all packages that the package and these peers need, as in the lock. */
+/** Returns the folders of all packages that the package and these peer dependencies need, as in the lock file. */
 async function foldersWith(peers?: readonly string[]): Promise<readonly string[]> {
   const locked = await lockedPackages()
   const { dependencies = {}, peerDependencies = {} } = locked[''] ?? {}
@@ -201,7 +201,7 @@ async function foldersWith(peers?: readonly string[]): Promise<readonly string[]
   return [...folders]
 }
 
-/** Finds a package as Node.js does: in the `node_modules` of the package that needs it, then in those above. */
+/** Finds a package as Node.js does: in the `node_modules` of the package that needs it, then in the outer ones. */
 function folderOf(name: string, from: string, locked: Readonly<Record<string, Locked>>): string | undefined {
   const path = from === '' ? `node_modules/${name}` : `${from}/node_modules/${name}`
   if (path in locked) return path

@@ -1,7 +1,10 @@
 import type { Idp } from '../../fixtures/idp/server.ts'
 import type { Caller } from '../../fixtures/idp/vendors/vendor-api.ts'
 
-/** Asks a provider what an access token stands for, as a vendor's API does with tokens of the vendor's own provider. */
+/**
+ * Returns the user and the scopes of an access token by introspection at the provider. A vendor's API does the same
+ * with tokens of the vendor's provider.
+ */
 export async function callerAt(
   idp: Idp,
   client: { readonly client_id: string; readonly client_secret: string },

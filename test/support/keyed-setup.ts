@@ -2,7 +2,7 @@ import { type ClientKeyPair, createClientFolder } from './client-keys.ts'
 import { type SetupOptions, setUp } from './sign-in-setup.ts'
 
 export interface KeyedOptions extends SetupOptions {
-  /** Private keys of the host's client. The IdP gets the public halves by default; see `registered`. */
+  /** Private keys of the host's client. By default, the IdP gets their public keys; `registered` can change that. */
   readonly keys?: readonly ClientKeyPair[]
 }
 
@@ -16,7 +16,10 @@ export interface SentRequest {
 
 export type KeyedSetup = Awaited<ReturnType<ReturnType<typeof keyedSetups>>>
 
-/** Setups of a host with private keys in a file, closed after each test. Call inside a `describe`. */
+/**
+ * Returns a function that starts a host with private keys in a file. It is closed after the test. Call inside a
+ * `describe`.
+ */
 export function keyedSetups() {
   const open: (() => Promise<void>)[] = []
   afterEach(async () => {
@@ -51,7 +54,7 @@ export function keyedSetups() {
   }
 }
 
-/** The header and the claims of a signed token, unverified. */
+/** Returns the header and the claims of a signed token. Does not verify the signature. */
 export function partsOf(
   token: string,
 ): readonly [Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>] {

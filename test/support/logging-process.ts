@@ -4,17 +4,17 @@ import { createInterface } from 'node:readline'
 
 export type LogLine = Readonly<Record<string, unknown>>
 
-/** A program of this project in a process of its own, which writes a JSON object a line. */
+/** A program of this project in its own process. Each line that it writes is a JSON object. */
 export type LoggingProcess = ReturnType<typeof startLoggingProcess>
 
-/** @param env beside that of this process @param cwd where it runs, in place of here */
+/** @param env additional environment variables @param cwd working directory; by default that of this process */
 export function startLoggingProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd = process.cwd(),
 ) {
   const child = spawn(process.execPath, ['--import', 'tsx', ...args], { cwd, env: { ...process.env, ...env } })
-  /** Lines on stdout so far, parsed; one that is not JSON makes the test fail. */
+  /** The parsed lines on stdout so far. A line that is not JSON makes the test fail. */
   const lines: LogLine[] = []
   const arrived = new EventEmitter()
   let stderr = ''
@@ -26,14 +26,17 @@ export function startLoggingProcess(
     lines.push(JSON.parse(line))
     arrived.emit('change')
   })
-  /** How it ended: exit code or signal, and what it wrote to stderr. */
+  /** Resolves when the process ends, with its exit code or signal and its output on stderr. */
   const ended = once(child, 'close').then(([code, signal]) => {
     over = true
     arrived.emit('change')
     return { outcome: (signal ?? code) as number | NodeJS.Signals | null, stderr }
   })
 
-  /** Resolves with the first line of `event`, past ones included; rejects when the process ends without it. */
+  /**
+   * Resolves with the first line of `event`, which may have been logged before. Rejects if the process ends without
+   * such a line.
+   */
   async function logged(event: string): Promise<LogLine> {
     for (;;) {
       const line = lines.find((candidate) => candidate.event === event)

@@ -1,16 +1,16 @@
 import { createRecorder } from '../../fixtures/push/recorder.ts'
 import type { Notification, PushGateway, PushOutcome } from '../../sidecar/push/gateway/gateway.ts'
 
-/** A notification that a gateway took. */
+/** A notification that the gateway accepted. */
 export type Taken = Notification & { readonly token: string }
 
-/** A push gateway in memory. It accepts everything at once, unless a test makes it wait. */
+/** A push gateway in memory. It accepts each notification at once, unless a test sets `ready`. */
 export class MemoryGateway implements PushGateway {
   readonly #taken = createRecorder<Taken>('notification')
   readonly #gone = new Set<string>()
-  /** It answers no notification before that. */
+  /** The gateway answers notifications only after this promise has settled. */
   ready: Promise<unknown> | undefined
-  /** How often it was asked to send. */
+  /** Number of calls of `send`. */
   attempts = 0
 
   /** Accepted notifications, oldest first. */
@@ -18,12 +18,12 @@ export class MemoryGateway implements PushGateway {
     return this.#taken.items
   }
 
-  /** The first one, past or future, that fits. */
+  /** Resolves with the first notification that `fits`, which may have been accepted before. */
   waitFor(fits: (delivery: Taken) => boolean): Promise<Taken> {
     return this.#taken.waitFor(fits)
   }
 
-  /** The app was removed from the phone. */
+  /** Makes the gateway report a token dead, as if the app had been removed from the phone. */
   uninstall(token: string): void {
     this.#gone.add(token)
   }

@@ -2,12 +2,12 @@ import { Duplex } from 'node:stream'
 import type { Listen, ServedStream } from '../../fixtures/aprsis/listen-tcp.ts'
 import type { Connect } from '../../sidecar/aprsis/connection/connect-tcp.ts'
 
-/** Most that one read returns, and that waits unread before its writer must wait. */
+/** Limit of the bytes of one read, and of unread data before the writer must wait. */
 const PIECE_BYTES = 65_536
 
 /**
- * Connections in memory instead of TCP. Data arrives before the event loop's next turn. So when a `FakeClock` advances,
- * everything has arrived, however busy the machine is.
+ * Connections in memory instead of TCP. Data arrives before the next turn of the event loop. So when a `FakeClock`
+ * advances, all data has arrived, even on a busy machine.
  */
 export class MemoryNetwork {
   readonly #accepting = new Map<number, (stream: ServedStream) => void>()
@@ -38,19 +38,19 @@ export class MemoryNetwork {
     return { port, close: async () => void this.#accepting.delete(port) }
   }
 
-  /** From now on what is written, opened and ended stays on its way. */
+  /** From now on, delays everything: connections, data and ends. {@link step} or {@link release} lets them arrive. */
   hold(): void {
     this.#held ??= []
   }
 
-  /** Lets the oldest piece on its way arrive; false where there is none. */
+  /** Lets the oldest delayed item arrive. Returns false if there is none. */
   step(): boolean {
     const oldest = this.#held?.shift()
     oldest?.()
     return oldest !== undefined
   }
 
-  /** Lets everything arrive, in order, and from now on at once. */
+  /** Lets all delayed items arrive in order, and ends the delay. */
   release(): void {
     while (this.step());
     this.#held = undefined
@@ -65,7 +65,7 @@ export class MemoryNetwork {
 class MemoryStream extends Duplex implements ServedStream {
   declare other: MemoryStream
   readonly #arrive: (task: () => void) => void
-  /** The writer of the other side goes on. */
+  /** Lets the waiting writer of the other side continue. */
   #goOn = () => {}
   #over = false
 
@@ -113,7 +113,7 @@ class MemoryStream extends Duplex implements ServedStream {
     if (this.#over) return
     this.#over = true
     this.push(null)
-    // Sockets emit their end even if no data is read, once none is left.
+    // A socket emits `end` even if nobody reads, once all data has been read.
     this.read(0)
   }
 }

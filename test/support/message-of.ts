@@ -1,4 +1,4 @@
-/** Why it was rejected: the message of the error; that it was not is a text too. */
+/** Resolves with the error message of a rejected promise; with `resolved` if it was fulfilled. */
 export function messageOf(work: Promise<unknown>): Promise<string> {
   return work.then(
     () => 'resolved',

@@ -5,7 +5,7 @@ import { createMetrics } from '../../sidecar/metrics.ts'
 import { serveAdmin } from '../../sidecar/operator/server.ts'
 import { StationAnswers } from '../../sidecar/operator/station-answers.ts'
 
-/** The operator's port of a sidecar in which all is well, but for what `parts` say. */
+/** Serves the operator's port of a sidecar without problems. `parts` replace individual values. */
 export function serveOperatorPort(parts: Partial<Parameters<typeof serveAdmin>[0]> = {}): Promise<HttpListener> {
   return serveAdmin({
     admin: { host: '127.0.0.1', port: 0 },

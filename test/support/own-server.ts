@@ -18,12 +18,12 @@ const CLIENT = { client_id: 'own', client_secret: 'a-client-secret-of-a-server-o
 
 export interface OwnServerOptions {
   readonly idp: Idp
-  /** With the sessions' own middleware. */
+  /** The Express application, which already has the middleware of the sessions. */
   readonly app: Application
   readonly sessions: Sessions
-  /** Where browsers find it, in place of where it listens. */
+  /** The address that browsers use. Default: the address on which the server listens. */
   readonly origin?: string
-  /** Below which path it is, with slashes around it. Default: all of it. */
+  /** The path below which the plugin is, with slashes around it. Default: `/`. */
   readonly base?: string
   /** Merged into the `oidc` object. */
   readonly oidc?: Readonly<Record<string, unknown>>
@@ -32,7 +32,7 @@ export interface OwnServerOptions {
 
 export type OwnServer = Awaited<ReturnType<typeof startOwnServer>>
 
-/** A server of its own making, at a provider that tells it of logouts. */
+/** Starts a server that is not MeshCentral and uses the plugin. The provider notifies it of logouts. */
 export async function startOwnServer(options: OwnServerOptions) {
   const { idp, app, sessions, base = '/', oidc = {}, presets } = options
   const records = recordsInMemory()
@@ -68,8 +68,8 @@ export async function startOwnServer(options: OwnServerOptions) {
   return {
     port: server.port,
     /**
-     * Ends with a slash. `api/me` below it names the signed-in user, and `api/session` the IdP's answer about the
-     * session.
+     * Address of the server, with a slash at the end. `api/me` below it returns the signed-in user, and `api/session`
+     * the IdP's answer about the session.
      */
     url,
     authLog,
@@ -81,7 +81,7 @@ export async function startOwnServer(options: OwnServerOptions) {
   }
 }
 
-/** The same with sessions that lie with the browsers. */
+/** Starts such a server with sessions that are stored in cookies. */
 export function startCookieSessionServer(options: Omit<OwnServerOptions, 'app' | 'sessions'>) {
   const cookies = cookieSession({ name: 'session', keys: ['a key'], maxAge: 86_400_000, sameSite: 'strict' })
   const app = express().use(express.json(), cookies)

@@ -8,11 +8,11 @@ export interface PngChunk {
 export interface PngOptions {
   readonly width?: number
   readonly height?: number
-  /** Chunks between header and image data, such as text. */
+  /** Chunks between the header and the image data, such as text. */
   readonly extra?: readonly PngChunk[]
 }
 
-/** The chunks of a PNG; by default 64x64, 8 bits, RGBA, all transparent, without a filter. */
+/** Returns the chunks of a transparent PNG: 8 bits, RGBA, without a filter. Default: 64x64 pixels. */
 export function pngChunks(options: PngOptions = {}): PngChunk[] {
   const { width = 64, height = 64, extra = [] } = options
   const row = 1 + 4 * width
@@ -28,7 +28,7 @@ export function pngChunks(options: PngOptions = {}): PngChunk[] {
   ]
 }
 
-/** Signature and chunks, with their checksums. */
+/** Returns a PNG file: the signature, and the chunks with their checksums. */
 export function pngFile(chunks: readonly PngChunk[] = pngChunks()): Buffer {
   const parts = chunks.map(({ type, data }) => {
     const body = Buffer.concat([Buffer.from(type, 'latin1'), data])

@@ -7,19 +7,19 @@ import { freePort, startHostProcess } from './host-process.ts'
 import { CLIENT } from './sign-in-setup.ts'
 
 export interface PrivateIdpOptions {
-  /** TLS options of the IdP beside its certificate; false: plain HTTP. */
+  /** Additional TLS options of the IdP. With false, it uses plain HTTP. */
   readonly tls?: Omit<Tls, 'cert' | 'key'> | false
   readonly idp?: Omit<IdpOptions, 'tls'>
-  /** Whether an authority between the two signs the certificate of the IdP. */
+  /** Whether an intermediate authority signs the certificate of the IdP. */
   readonly intermediate?: boolean
-  /** Members of the issuer object beside `issuer`. */
+  /** Returns further members of the issuer object. */
   readonly issuer?: (idp: Idp) => object
   readonly client?: Record<string, unknown>
-  /** How the IdP knows the client, where it differs. */
+  /** Client metadata that the IdP registers in addition. */
   readonly registered?: Record<string, unknown>
   /** The host's client certificate. Default null: none. */
   readonly certificate?: { readonly cert: string; readonly key: string } | null
-  /** Environment of the host. */
+  /** Environment variables of the host. */
   readonly env?: Readonly<Record<string, string>>
   /** Whether the host trusts the authority. Default true. */
   readonly isTrusted?: boolean
@@ -28,8 +28,8 @@ export interface PrivateIdpOptions {
 export type PrivateIdpSetup = Awaited<ReturnType<ReturnType<typeof privateIdps>>>
 
 /**
- * IdPs with a private certificate authority, each with a host in a process of its own. Only a separate process has its
- * own environment and can trust an authority by NODE_EXTRA_CA_CERTS. They are closed after each test. Call inside a
+ * Returns a function that starts an IdP with a private certificate authority, and a host in its own process. The host
+ * needs its own process to trust the authority by NODE_EXTRA_CA_CERTS. Both are closed after the test. Call inside a
  * `describe`.
  */
 export function privateIdps() {
@@ -65,7 +65,7 @@ export function privateIdps() {
       ...options.env,
     })
     open.push(host.stop)
-    /** Trusts the authority. */
+    /** A browser that trusts the authority. */
     const browser = new ScriptedBrowser({ ca: ca.cert })
     open.push(() => browser.close())
     return { idp, host, browser }

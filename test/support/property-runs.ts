@@ -1,6 +1,6 @@
 /**
- * Returns the number of runs of a costly property: `few` in `npm test`, times `PROPERTY_TIMES`, which `npm run fuzz --
- * --properties` sets. A property that breaks is printed with its seed and path.
+ * Returns the number of runs of a slow property test: `few` in `npm test`. `npm run fuzz -- --properties` multiplies it
+ * by `PROPERTY_TIMES`. If the property fails, its seed and path are printed.
  */
 export function propertyRuns(few: number): number {
   return few * Number(process.env.PROPERTY_TIMES ?? 1)

@@ -1,6 +1,9 @@
 const NAMES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()])
 
-/** Lets each test begin without a proxy in its environment, and puts back what was there. Call inside a `describe`. */
+/**
+ * Removes the proxy variables from the environment before each test, and restores them afterwards. Call inside a
+ * `describe`.
+ */
 export function proxyEnvironment(): void {
   let environment: NodeJS.ProcessEnv
   beforeEach(() => {

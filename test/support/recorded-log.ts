@@ -4,7 +4,7 @@ type Line = Readonly<Record<string, unknown>>
 
 export type RecordedLog = ReturnType<typeof recordedLog>
 
-/** A log of the sidecar that begins empty with each test. Call inside a `describe`. */
+/** Creates a log of the sidecar that records its lines. It is emptied before each test. Call inside a `describe`. */
 export function recordedLog(level: LogLevel = 'debug') {
   const lines: Line[] = []
   let onLine: (() => void) | undefined
@@ -19,14 +19,14 @@ export function recordedLog(level: LogLevel = 'debug') {
         onLine?.()
       },
     }),
-    /** The lines so far, parsed. */
+    /** The parsed lines so far. */
     lines,
-    /** The lines of one event. */
+    /** Returns the lines of one event. */
     of: (event: string) => lines.filter((line) => line.event === event),
     /** Returns the values of these members, a list for each line; with one member, the values themselves. */
     shown: (...names: readonly string[]) =>
       lines.map((line) => (names.length === 1 ? line[names[0]!] : names.map((name) => line[name]))),
-    /** Resolves once there is a line of this event. */
+    /** Resolves once a line of this event has been logged. */
     logged: (event: string) =>
       new Promise<void>((resolve) => {
         onLine = () => lines.some((line) => line.event === event) && resolve()

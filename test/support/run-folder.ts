@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Names a folder for what the processes of one run of all tests share. */
+/** Name of the environment variable with the folder that all processes of a test run share. */
 export const RUN_FOLDER = 'MESH_COMPANION_RUN_FOLDER'
 
 export async function mochaGlobalSetup(): Promise<void> {

@@ -19,11 +19,11 @@ export interface ApiOptions {
   readonly isReserved?: (key: string) => boolean
   /** The API's Web Push settings. Default: public push services only, and no key. */
   readonly webPush?: { readonly allowPrivate: boolean; readonly publicKey?: string }
-  /** A store and its clock instead of those in memory. The store is closed with the API. */
+  /** A store and its clock, instead of a new store in memory. The store is closed with the API. */
   readonly over?: { readonly store: Store; readonly clock: FakeClock }
 }
 
-/** Every member that an answer can have; tests look at those that they expect. */
+/** Every member that an answer of the API can have. A test reads only those that it expects. */
 export interface JsonBody {
   readonly error: string
   readonly message: string
@@ -39,13 +39,13 @@ export interface JsonBody {
 export interface ApiAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** The answer as it came over the wire. */
+  /** The bytes of the body, as received. */
   readonly bytes: Buffer
   /** Undefined for a compressed answer. */
   readonly body: JsonBody
 }
 
-/** The API over a store in memory, on a free port, with a clock that the test turns. */
+/** The API on a free port, with a store in memory and a clock that the test controls. */
 export type RunningApi = Awaited<ReturnType<typeof startApi>>
 
 export async function startApi(options: ApiOptions = {}) {
@@ -87,11 +87,13 @@ export async function startApi(options: ApiOptions = {}) {
     clock,
     metrics,
     port,
-    /** Lines that were logged, parsed. */
+    /** The parsed log lines. */
     logged,
-    /** Rejects where request and answer are not what `/v1/openapi.json` says. */
+    /** Sends a POST request. Rejects if the request or the answer does not match `/v1/openapi.json`. */
     post: (path: string, body: unknown, headers?: Readonly<Record<string, string>>) => post(port, path, body, headers),
-    /** Sends these bytes on a connection of their own; what came back until the server ended it. */
+    /**
+     * Sends bytes on a new connection. Resolves with everything that the server sends until it closes the connection.
+     */
     raw: (text: string) => raw(port, text),
     async close() {
       await api.close()
@@ -100,7 +102,7 @@ export async function startApi(options: ApiOptions = {}) {
   }
 }
 
-/** Returns the answer of a sidecar in another process, or of a whole one, to a request. */
+/** Sends a POST request to a sidecar, and resolves with its answer. */
 export async function callAt(address: string, body: object): Promise<{ status: number; body: JsonBody }> {
   const headers = { 'Content-Type': 'application/json' }
   const answer = await fetch(address, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -112,7 +114,7 @@ export function claim(callsign: string, ssid: number | string | null = 7) {
   return { callsign, ssid, auth: passcodeOf(callsign) }
 }
 
-/** A complete register body. */
+/** Returns a complete body of a register request. */
 export function registration(callsign: string, members: object = {}): RegisterBody {
   return { ...claim(callsign), platform: 'android', pushToken: `token-of-${callsign}`, ackMessages: false, ...members }
 }
@@ -147,7 +149,7 @@ function raw(port: number, text: string): Promise<string> {
     const socket = connect(port, '127.0.0.1')
     const chunks: Buffer[] = []
     socket.on('data', (chunk) => chunks.push(chunk))
-    // A reset is an end like any other here.
+    // A reset is handled like any other end of the connection.
     socket.on('error', () => {})
     socket.on('close', () => resolve(Buffer.concat(chunks).toString()))
     socket.write(text)

@@ -4,13 +4,13 @@ import { createFolder } from './file-folder.ts'
 /** A folder of one run, with a certificate for loopback: texts in PEM, and the files that a configuration names. */
 export type ServerFiles = Awaited<ReturnType<typeof makeServerFiles>>
 
-/** @param name what the folder's name begins with @param names what the certificate is for. Default: loopback */
+/** @param name beginning of the folder's name @param names host names in the certificate. Default: loopback */
 export async function makeServerFiles(name: string, names?: readonly string[]) {
   const { ca, server } = await makeCertificates(names ? { names } : {})
   const { path, write, remove } = await createFolder(name)
   return {
     folder: path,
-    /** Certificate of the authority. */
+    /** The certificate of the authority, in PEM. */
     ca: ca.cert,
     caFile: await write('ca.pem', ca.cert),
     ...server,

@@ -2,8 +2,8 @@ import { decodeJwt } from 'jose'
 import type { Setup } from './sign-in-setup.ts'
 
 /**
- * Makes the IdP name its sessions to the host, as for a client with a back-channel address. No server listens at that
- * address.
+ * Makes the IdP put the session id into the tokens for the host, as for a client with a back-channel address. No server
+ * listens at that address.
  *
  * @returns the `sid` of each token that it issues from now on, oldest first
  */

@@ -1,8 +1,8 @@
 import { type Settings, settingsFrom } from '../../sidecar/index.ts'
 
 /**
- * The settings of a configuration without a mistake, which may leave `aprsis.callsign` out. Its paths begin at
- * `folder`.
+ * Returns the settings of a configuration, and throws if it has mistakes. `aprsis.callsign` may be omitted. Relative
+ * paths start at `folder`.
  */
 export function settingsOf(config: object, folder = '/', environment: Readonly<Record<string, string>> = {}): Settings {
   const outcome = settingsFrom(JSON.stringify({ aprsis: { callsign: 'N0CALL' }, ...config }), folder, environment)

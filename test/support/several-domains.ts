@@ -6,10 +6,11 @@ import { makeServerFiles } from './server-files.ts'
 export type SeveralDomains = Awaited<ReturnType<typeof startSeveralDomains>>
 
 /**
- * A reference host over TLS under several names, so that addresses need not be configured but follow from the names.
+ * Starts a reference host with TLS and several host names. The host derives its addresses from the names, so the
+ * domains need not configure them.
  *
- * @param names the first one is that of the default domain
- * @param domains their members, by key
+ * @param names host names; the first one belongs to the default domain
+ * @param domains the members of each domain, by its key
  */
 export async function startSeveralDomains(
   names: readonly [string, ...string[]],
@@ -26,9 +27,9 @@ export async function startSeveralDomains(
   return {
     host,
     authLog,
-    /** Where browsers find a domain, by its host name, with a slash at the end. */
+    /** Returns the address of a domain by its host name, with a slash at the end. */
     urlOf: (name: string) => `https://${name}:${host.port}/`,
-    /** Knows all names, and trusts the host's certificate. */
+    /** Creates a browser that knows all names and trusts the host's certificate. */
     browser: () => new ScriptedBrowser({ ca, hosts }),
     close: async () => {
       await host.close()

@@ -11,17 +11,17 @@ export async function createSidecarFolder() {
   const { path, write, remove } = await createFolder('sidecar')
   return {
     path,
-    /** Writes the configuration; on free ports, with a database in the folder, unless it says otherwise. */
+    /** Writes a configuration. By default, it uses free ports, and a database in the folder. */
     configure: (config: object) =>
       write('config.json', JSON.stringify({ listen: { port: 0 }, admin: { port: 0 }, ...config })),
     remove,
   }
 }
 
-/** The command as users run it, in a process of its own. */
+/** The sidecar's command in its own process, as users run it. */
 export type SidecarProcess = ReturnType<typeof startSidecarProcess>
 
-/** @param main of another version than this one */
+/** @param main the entry file, which may belong to another version of the sidecar */
 export function startSidecarProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -31,7 +31,7 @@ export function startSidecarProcess(
   const url = async () => String((await started.logged('listening')).url)
   return {
     ...started,
-    /** Base address of the API, once it serves. */
+    /** Resolves with the base address of the API once it is listening. */
     url,
     adminUrl: async () => String((await started.logged('listening')).adminUrl),
     post: async (path: string, body: object) => callAt((await url()) + path, body),

@@ -2,12 +2,12 @@ import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
 import { createSidecarFolder, type SidecarFolder, type SidecarProcess, startSidecarProcess } from './sidecar-process.ts'
 
-/** Call of the sidecars' own login. */
+/** The callsign with which the sidecars log in. */
 export const LOGIN = 'N0CALL-10'
 
 /**
- * An APRS-IS server, a folder, and sidecars as processes on both. All of it is removed after each test. Call inside a
- * `describe`.
+ * Gives each test an APRS-IS server, a folder, and sidecar processes that use them. All of them are removed after the
+ * test. Call inside a `describe`.
  */
 export function sidecarProcesses() {
   let upstream: AprsIsServer
@@ -32,7 +32,9 @@ export function sidecarProcesses() {
     get folder() {
       return folder
     },
-    /** Writes the configuration and gives its file: what `config` does not say fits the server and the folder. */
+    /**
+     * Writes a configuration, and returns its path. By default, it uses the APRS-IS server and the folder of the test.
+     */
     configure({ aprsis = {}, ...config }: { aprsis?: object; [table: string]: unknown } = {}) {
       const { host, port } = upstream
       const login = { host, port, callsign: LOGIN, passcode: passcodeOf(LOGIN), filterDebounceMs: 0 }
@@ -43,7 +45,7 @@ export function sidecarProcesses() {
       running.push(sidecar)
       return sidecar
     },
-    /** Whether APRS-IS has the station in a filter. */
+    /** Whether a filter at the APRS-IS server contains the station. */
     asksFor: (key: string) => upstream.clients().some(({ filter }) => `${filter}/`.includes(`/${key}/`)),
   }
 }

@@ -8,42 +8,42 @@ export const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-th
 
 export type Setup = Awaited<ReturnType<typeof setUp>>
 
-/** Where the two are. */
+/** The IdP and the address of the host. */
 export interface Places {
   readonly idp: Idp
   readonly port: number
-  /** With a slash at the end. */
+  /** Address of the host, with a slash at the end. */
   readonly hostUrl: string
 }
 
 type Members = Record<string, unknown>
 
-/** Includes those of presets. */
+/** The callback paths, including those of presets. */
 const CALLBACKS = ['auth-oidc-callback', 'auth-oidc-azure-callback', 'auth-oidc-google-callback']
 
 export interface SetupOptions {
-  /** Merged into the `oidc` object; `client` member by member. */
+  /** Merged into the `oidc` object of the configuration. Use `client` for the members of its `client` object. */
   readonly oidc?: Members | ((places: Places) => Members)
   readonly client?: Members
-  /** The `oidc` object as a whole: nothing is merged into it. */
+  /** Returns the whole `oidc` object. Nothing is merged into it. */
   readonly exactly?: (places: Places) => Members
   /** Other members of the domain. */
   readonly domain?: Members
   /** Other members of the server's settings. */
   readonly settings?: Members
-  /** How the IdP knows the client, where it differs. */
+  /** Client metadata that the IdP registers in addition. */
   readonly registered?: Members
   readonly idp?: IdpOptions
-  /** Members of what the IdP publishes, in place of its own; undefined ones are left out. */
+  /** Members that replace those in the IdP's discovery document. Undefined members are removed from it. */
   readonly publishes?: Members
-  /** Files of a certificate: the host is at `https://localhost` then, another site than the IdP. */
+  /** Files of a certificate. With them, the host is at `https://localhost`, which is another site than the IdP. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string }
   readonly host?: Omit<HostOptions, 'config' | 'clock'>
-  /** Base URLs instead of the vendors' own. */
+  /** Returns base URLs for presets, instead of the vendors' own. */
   readonly presets?: (idp: Idp) => PresetUrls
 }
 
-/** A provider and a reference host that uses it, the client registered: a whole login can begin. */
+/** Starts an IdP and a reference host that is registered as its client, so that users can sign in. */
 export async function setUp(options: SetupOptions = {}) {
   const idp = await startIdp(options.idp ?? {})
   if (options.publishes) {
@@ -66,7 +66,7 @@ export async function setUp(options: SetupOptions = {}) {
     clock,
     authLog: (entry) => authLog.push(entry),
     output: { write: (line) => output.push(line) },
-    // Without that a timer always waits.
+    // Off, because otherwise a timer would always be pending.
     sessionCheckMs: 0,
     ...(options.presets ? { presets: options.presets(idp) } : {}),
     ...options.host,
@@ -84,7 +84,7 @@ export async function setUp(options: SetupOptions = {}) {
   return {
     idp,
     host,
-    /** The host's and the plugin's: a limit passes where a test turns it, and never by chance. */
+    /** The clock of the host and the plugin. A time limit only passes when a test advances this clock. */
     clock,
     authLog,
     /** Lines that the host and the plugin wrote. */
@@ -105,14 +105,14 @@ export async function setUp(options: SetupOptions = {}) {
       }
     },
     isIn: async (person: ScriptedBrowser) => (await whoAmI(person, host.url)).status === 200,
-    /** Where a browser is sent that begins a login. */
+    /** Starts a login in a browser, and returns the address to which the host redirects it. */
     async redirectFrom(path = 'auth-oidc', person = browser()) {
       const { headers } = await person.step(host.url + path)
       return new URL(headers.location ?? '', host.url)
     },
-    /** Has the IdP know the host's client by other metadata. */
+    /** Changes the metadata of the host's client at the IdP. */
     register,
-    /** Returns these lines of the authentication log. */
+    /** Returns the lines of an event in the authentication log. */
     lines: (event: string) => authLog.filter((line) => line.event === event),
     close: async () => {
       await host.close()
@@ -121,7 +121,7 @@ export async function setUp(options: SetupOptions = {}) {
   }
 }
 
-/** Setups that are closed after each test. Call inside a `describe`. */
+/** Returns a function that starts a setup, which is closed after the test. Call inside a `describe`. */
 export function setups(): (options?: SetupOptions) => Promise<Setup> {
   const open: Setup[] = []
   afterEach(async () => {
@@ -149,7 +149,10 @@ function oidcObject({ oidc, client, exactly }: SetupOptions, places: Places): Me
   }
 }
 
-/** Begins a login and signs in at the IdP, but stops where the browser would go to the callback: that address. */
+/**
+ * Starts a login and signs the user in at the IdP, but does not follow the redirect to the callback. Returns the
+ * address of that redirect.
+ */
 export async function answerFromIdp(
   browser: ScriptedBrowser,
   hostUrl: string,

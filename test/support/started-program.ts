@@ -6,11 +6,11 @@ const STOP_LIMIT_MS = 30_000
 /** Length of the end of a program's output that errors show. */
 const MOST_CHARACTERS = 20_000
 
-/** A program that others made, and all that it starts. */
+/** A program that is not part of this project, with all processes that it starts. */
 export type StartedProgram = Awaited<ReturnType<typeof startProgram>>
 
 export interface StartOptions extends Pick<SpawnOptions, 'uid' | 'gid'> {
-  /** Beside that of this process. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>
   /** A text that the program prints once it is ready, or a check that is repeated until it holds. */
   readonly ready: RegExp | (() => boolean | Promise<boolean>)
@@ -18,10 +18,10 @@ export interface StartOptions extends Pick<SpawnOptions, 'uid' | 'gid'> {
 }
 
 /**
- * Starts a program in a process group of its own, which ends with this process at the latest, and resolves once it is
- * at work.
+ * Starts a program in its own process group, and resolves once it is ready. The group ends with this process at the
+ * latest.
  *
- * @throws Error with the end of its output, when it ends before or the time is over
+ * @throws Error with the end of the program's output, if it ends early or is not ready in time
  */
 export async function startProgram(
   program: string,
@@ -46,7 +46,7 @@ export async function startProgram(
   }
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', note)
   child.once('error', ({ message }) => note(message))
-  /** Ends all of them. Twice is fine. */
+  /** Ends all processes of the program. Idempotent. */
   const stop = async () => {
     process.off('exit', abandon)
     if (!isUp()) return
@@ -71,7 +71,7 @@ export async function startProgram(
     throw new Error(`${program} did not start: ${output}`, { cause })
   }
   return {
-    /** The end of what they wrote. */
+    /** Returns the end of the program's output. */
     output: () => output,
     stop,
   }

@@ -5,7 +5,7 @@ import { readDocument, tableRows } from './documents.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Pages with the statements, by the word that stands before their ids in a comment. */
+/** Pages with the statements. The keys are the words before the ids in a comment. */
 const PAGES = {
   plugin: 'test/plugin/README.md',
   meshcentral: 'test/meshcentral/README.md',
@@ -14,7 +14,7 @@ const PAGES = {
 
 /** A statement of a specification: a row of a page, with its id in the first cell. */
 export interface Statement {
-  /** With its page, such as `sidecar 2.4`. */
+  /** The id with the key of its page, such as `sidecar 2.4`. */
   readonly id: string
   /** Further cells of the row. */
   readonly cells: readonly string[]
@@ -27,16 +27,16 @@ export interface Tag {
   /** Path from the root, with slashes. */
   readonly file: string
   readonly line: number
-  /** Title of the test or block below the comment; undefined if neither stands there. */
+  /** Title of the test or `describe` below the comment; undefined if there is neither. */
   readonly title: string | undefined
 }
 
 const TAG = /^\s*\/\/ Shows: (\w+) ([\w., ]+)\.$/
-/** A helper that declares tests counts too: its name begins with `it`. */
+/** Also matches helpers that declare tests, whose names begin with `it`. */
 const TEST = /^\s*(?:for \(.*\) )?(?:it|describe)(?:[A-Z]\w*)?(?:\.\w+)?\(\s*(.*)/
 const LOOP = /^\s*for \(/
 
-/** Returns the statements of all pages. A table counts if its first column is the id. */
+/** Returns the statements of all pages. Reads only tables with the id in their first column. */
 export function readStatements(): readonly Statement[] {
   return Object.entries(PAGES).flatMap(([page, path]) => {
     const rows = tableRows(readDocument(path)).filter(([id = '']) => /^[A-Z]?\d+(\.\d+)?$/.test(id))
@@ -52,7 +52,7 @@ export function readTags(): readonly Tag[] {
   return files.toSorted().flatMap((file) => tagsIn(readDocument(file), file))
 }
 
-/** @param source of a file with tests */
+/** @param source text of a file with tests */
 export function tagsIn(source: string, file: string): readonly Tag[] {
   const lines = source.split('\n')
   return lines.flatMap((text, index) => {

@@ -1,7 +1,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A way to a server on loopback that can be cut and mended, as when that server dies and comes back at its address. */
+/**
+ * A TCP relay to a server on loopback. A test can cut it and restore it, as if the server crashed and returned at the
+ * same address.
+ */
 export type TcpRelay = Awaited<ReturnType<typeof startTcpRelay>>
 
 export async function startTcpRelay(targetPort: number) {
@@ -26,7 +29,7 @@ export async function startTcpRelay(targetPort: number) {
     }
   }
 
-  /** Takes connections again, at the same port; to another server where that is given. */
+  /** Accepts connections again, on the same port. `next`: port of another server to which they now lead. */
   async function mend(next = target): Promise<void> {
     target = next
     if (server) return
@@ -35,7 +38,7 @@ export async function startTcpRelay(targetPort: number) {
     port = (server.address() as AddressInfo).port
   }
 
-  /** Resets every connection and takes no new one. */
+  /** Resets all connections, and accepts no new ones. */
   async function cut(): Promise<void> {
     const cutting = server
     server = undefined
@@ -45,7 +48,7 @@ export async function startTcpRelay(targetPort: number) {
     await closed
   }
 
-  /** Passes nothing on any more, and keeps every connection, as when the machine behind it has lost its power. */
+  /** Forwards no more data, but closes no connection, as if the server's machine had lost its power. */
   function silence(): void {
     for (const socket of sockets) socket.unpipe().pause()
   }

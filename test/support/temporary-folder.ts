@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { createFolder, type FileFolder } from './file-folder.ts'
 
-/** A folder of each test's own, gone after it. Call inside a `describe`. */
+/** Gives each test its own folder, which is removed afterwards. Call inside a `describe`. */
 export function temporaryFolder() {
   let folder: FileFolder
   beforeEach(async () => {
@@ -9,7 +9,7 @@ export function temporaryFolder() {
   })
   afterEach(() => folder.remove())
   return {
-    /** A place in it; the folder itself without a name. */
+    /** Returns a path in the folder; without `name`, the folder's path. */
     path: (name = '') => join(folder.path, name),
   }
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-/** A program of this project as a person sees it. */
+/** A program of this project, with the output that a user sees. */
 export type WatchedProgram = ReturnType<typeof watchProgram>
 
 export function watchProgram(...args: readonly string[]) {
@@ -20,7 +20,7 @@ export function watchProgram(...args: readonly string[]) {
     listen(chunk)
   })
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, text }))
-  /** Resolves with all that it has shown once `part` is in that; rejects where it ends without. */
+  /** Resolves with the whole output once it contains `part`. Rejects if the program ends before. */
   const shows = (part: string) =>
     new Promise<string>((resolve, reject) => {
       const look = () => {
@@ -34,12 +34,12 @@ export function watchProgram(...args: readonly string[]) {
     child,
     shows,
     ended,
-    /** Its stderr, which its text includes too. */
+    /** Returns the output on stderr, which `shows` includes too. */
     complaints: () => complaints,
   }
 }
 
-/** Sends what a page shows to be sent by radio. */
+/** Sends the APRS packet that a page suggests to send by radio. */
 export function sendByRadio(page: string): { readonly packet: string; close(): void } {
   const [, login = '', packet = '', port] =
     /printf '%s\\r\\n' '([^']+)' '([^']+)' \| curl -s -m 2 telnet:\/\/127\.0\.0\.1:(\d+)/.exec(page) ?? []

@@ -8,12 +8,12 @@ import { MemoryNetwork } from './memory-network.ts'
 import { callAt, claim, type JsonBody, registration } from './running-api.ts'
 import { settingsOf } from './settings-of.ts'
 
-/** Call of the sidecar's own login. */
+/** The callsign with which the sidecar logs in. */
 const LOGIN = 'N0CALL-10'
 
 const COALESCE_MS = 2000
 const DEBOUNCE_MS = 2000
-/** From here on the network passes an identical packet again, and an identical ack is due again. */
+/** Time after which the network passes an identical packet again, and the sidecar sends an identical ack again. */
 export const RETRANSMISSION_MS = 31_000
 
 const MARKER = 'MARK-7'
@@ -23,12 +23,12 @@ interface Answer {
   readonly body: JsonBody
 }
 
-/** A message as a sync shows it, without its time. */
+/** A message in the answer to a sync, without its time. */
 type Shown = Readonly<Record<string, unknown>>
 
 /**
- * A whole sidecar between an APRS-IS server and two push gateways in memory, seen from outside only: packets in, acks
- * and pushes out, calls of the API. One clock, turned by hand, is the sidecar's and the APRS-IS server's.
+ * A whole sidecar with an APRS-IS server and two push gateways in memory. Tests use it only from outside: through
+ * packets, acks, pushes and the API. The sidecar and the APRS-IS server have the same clock, which the test controls.
  */
 export interface WholeSidecar {
   readonly upstream: AprsIsServer
@@ -36,20 +36,23 @@ export interface WholeSidecar {
   readonly apns: MemoryGateway
   readonly clock: FakeClock
   readonly sidecar: Sidecar
-  /** Lines of its log, down to debug. */
+  /** The log lines of the sidecar, including level debug. */
   readonly logged: readonly string[]
   post(path: string, body: object): Promise<Answer>
-  /** Registers, with further `members`; resolves once APRS-IS has the station in the filter. */
+  /**
+   * Registers a station, with additional `members` in the request. Resolves once a filter at the APRS-IS server
+   * contains it.
+   */
   register(callsign: string, members?: object): Promise<Answer>
-  /** Returns the messages that the sidecar keeps for `callsign`, SSID 7. */
+  /** Returns the stored messages of the station `callsign` with SSID 7. */
   messages(callsign: string): Promise<readonly Shown[]>
-  /** A message to the station `to` comes in from the network; resolves when the sidecar is through with it. */
+  /** Sends a message to the station `to` from the network. Resolves once the sidecar has processed it. */
   receive(from: string, to: string, field: string | Buffer): Promise<void>
-  /** Ack lines that the sidecar has sent so far. */
+  /** Returns the ack lines that the sidecar has sent so far. */
   acks(): readonly string[]
-  /** Lets the window end in which messages are gathered into one push. */
+  /** Lets the coalescing window end, in which messages are collected for one push. */
   endWindow(): Promise<void>
-  /** The value of a counter on the operator's port, over all its cases; the name is without prefix and suffix. */
+  /** Returns the value of a counter on the operator's port, summed over its labels. `name` has no prefix and suffix. */
   counter(name: string): Promise<number>
   close(): Promise<void>
 }
@@ -124,7 +127,7 @@ function outsideOf({ upstream, clock, sidecar }: Pick<WholeSidecar, 'upstream' |
     return answer
   }
 
-  /** Everything goes one way and in order: when the mark is acknowledged, the message before it is settled. */
+  /** Lines are processed in order. Once a marker message is acknowledged, the message before it has been processed. */
   async function receive(from: string, to: string, field: string | Buffer): Promise<void> {
     if (!isAskedFor(MARKER)) await register('MARK', { ackMessages: true, platform: 'ios', pushToken: 'f'.repeat(64) })
     upstream.inject(Buffer.concat([Buffer.from(`${from}>APRS,TCPIP*::${to.padEnd(9)}:`), Buffer.from(field)]))

@@ -5,7 +5,7 @@ import type { BrowserDriver, BrowserUser, Tab } from './driver.ts'
 import { FIREFOX, startFirefox } from './firefox.ts'
 import { startWebKit, WEBKIT_DRIVER, X_SERVER } from './webkit.ts'
 
-/** Programs that each browser needs, by Debian package. */
+/** The browsers. `needs`: the programs that a browser needs, by their Debian package. */
 const BROWSERS: Readonly<Record<string, { start(): Promise<BrowserDriver>; needs: Readonly<Record<string, string>> }>> =
   {
     Chromium: { start: startChromium, needs: { chromium: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium' } },
@@ -15,12 +15,12 @@ const BROWSERS: Readonly<Record<string, { start(): Promise<BrowserDriver>; needs
 
 export const BROWSER_NAMES = Object.keys(BROWSERS)
 
-/** A user with a browser; each test has a new one. */
+/** A user with a browser. Each test has a new user. */
 export type PersonWithBrowser = ReturnType<typeof useBrowser>
 
 /**
- * Starts a browser for the tests of one block. Where it is not installed they are left out with the reason, in CI they
- * fail.
+ * Starts a browser for the tests of one `describe`. If it is not installed, they are skipped and the reason is printed;
+ * in CI they fail.
  */
 export function useBrowser(name: string) {
   const { start, needs } = BROWSERS[name] ?? { start: startChromium, needs: {} }
@@ -50,7 +50,9 @@ export function useBrowser(name: string) {
   }
 }
 
-/** Waits until an expression is true in the tab; what is between two documents counts as not yet. */
+/**
+ * Waits until an expression is true in the tab. While the tab changes from one document to the next, it is not true.
+ */
 export async function sees(tab: Tab, expression: string): Promise<void> {
   let last: unknown
   await until(`a tab to see ${expression}`, () => tab.read(expression).then(Boolean, () => false), 20_000).catch(
@@ -61,7 +63,7 @@ export async function sees(tab: Tab, expression: string): Promise<void> {
   )
 }
 
-/** Waits until the tab shows the whole document of an address, or of one that begins so. */
+/** Waits until the tab has loaded the document of an address. With `exactly: false`, the address may continue. */
 export function arrives(tab: Tab, address: string, { exactly = true } = {}): Promise<void> {
   const exact = exactly
     ? `location.href === ${JSON.stringify(address)}`
@@ -69,19 +71,19 @@ export function arrives(tab: Tab, address: string, { exactly = true } = {}): Pro
   return sees(tab, `${exact} && document.readyState === 'complete'`)
 }
 
-/** Presses the first link or button with a text that is so, once it is there. */
+/** Waits for a link or button whose text matches, and presses the first one. */
 export async function press(tab: Tab, text: RegExp): Promise<void> {
   const clickable = `[...document.querySelectorAll('a, button')].find((one) => ${String(text)}.test(one.textContent.trim()))`
   await sees(tab, `document.readyState === 'complete' && ${clickable} !== undefined`)
   await tab.read(`${clickable}.click()`)
 }
 
-/** Waits for the page of the fixture's provider that asks who is there. */
+/** Waits for the sign-in page of the IdP. */
 export function isAsked(tab: Tab): Promise<void> {
   return sees(tab, `document.readyState === 'complete' && document.querySelector('input[name=password]') !== null`)
 }
 
-/** Fills that page in. */
+/** Fills in the sign-in page of the IdP. */
 export async function signInAtIdp(tab: Tab, username: string): Promise<void> {
   await isAsked(tab)
   const fill = (name: string, value: string) => `document.querySelector('input[name=${name}]').value = '${value}'`

@@ -11,7 +11,7 @@ export async function startChromium(): Promise<BrowserDriver> {
         async newTab() {
           const page = await context.newPage()
           return {
-            // It rejects where the page is on its way elsewhere by then.
+            // `goto` rejects if the page is already navigating elsewhere. This is no failure.
             goTo: (address) =>
               page.goto(address, { waitUntil: 'commit' }).then(
                 () => undefined,

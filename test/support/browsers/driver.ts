@@ -1,6 +1,6 @@
-/** One kind of browser, as far as the cases of a person need it; an adapter each for what drives it. */
+/** A browser under the control of a test. There is one adapter for each kind of browser. */
 export interface BrowserDriver {
-  /** A user with separate cookies. */
+  /** Creates a user with separate cookies. */
   person(): Promise<BrowserUser>
   close(): Promise<void>
 }
@@ -11,11 +11,13 @@ export interface BrowserUser {
 }
 
 export interface Tab {
-  /** Sends the tab there, without waiting for what comes. */
+  /** Navigates the tab to an address, without waiting for the document. */
   goTo(address: string): Promise<void>
-  /** The value of an expression in the document that the tab shows. Rejects while there is none, as between two. */
+  /**
+   * Returns the value of an expression in the tab's document. Rejects while there is no document, during a navigation.
+   */
   read(expression: string): Promise<unknown>
 }
 
-/** Limit for one answer of a browser's driver; they are slow on a busy machine. */
+/** Time limit for one answer of a browser's driver, in milliseconds. Drivers are slow on a busy machine. */
 export const ANSWER_LIMIT_MS = 30_000

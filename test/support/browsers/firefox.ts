@@ -6,7 +6,7 @@ import { ANSWER_LIMIT_MS, type BrowserDriver } from './driver.ts'
 
 export const FIREFOX = process.env.FIREFOX_PATH ?? '/usr/bin/firefox-esr'
 const LISTENING = /WebDriver BiDi listening on (ws:\S+)\n/
-/** The browser contacts no server but those of the tests. */
+/** Preferences by which the browser contacts only the servers of the tests. */
 const PREFERENCES = {
   'app.normandy.enabled': false,
   'app.update.auto': false,
@@ -16,7 +16,7 @@ const PREFERENCES = {
   'network.connectivity-service.enabled': false,
 }
 
-/** Drives Firefox by its own WebDriver BiDi. Source: https://w3c.github.io/webdriver-bidi/ */
+/** Drives Firefox through its built-in WebDriver BiDi. Source: https://w3c.github.io/webdriver-bidi/ */
 export async function startFirefox(): Promise<BrowserDriver> {
   const { path, write, remove } = await createFolder('firefox')
   const lines = Object.entries(PREFERENCES).map((entry) => `user_pref(${entry.map((part) => JSON.stringify(part))})`)

@@ -9,11 +9,12 @@ export const WEBKIT_DRIVER = '/usr/bin/WebKitWebDriver'
 export const X_SERVER = '/usr/bin/Xvfb'
 
 /**
- * What is read between two documents is answered by neither at times, however long one waits: then it is asked again.
+ * Time limit of a read, in milliseconds. During a navigation, WebKitGTK sometimes never answers a read, so it is
+ * repeated.
  */
 const LOST_MS = 2_000
 
-/** Drives WebKitGTK by its own WebDriver; it needs a display. Source: https://www.w3.org/TR/webdriver2/ */
+/** Drives WebKitGTK through its WebDriver, with a virtual display. Source: https://www.w3.org/TR/webdriver2/ */
 export async function startWebKit(): Promise<BrowserDriver> {
   const children: ChildProcess[] = []
   const close = async () => {
@@ -42,7 +43,7 @@ export async function startWebKit(): Promise<BrowserDriver> {
   }
 }
 
-/** A browser of its own: each has cookies of its own. */
+/** Opens a new browser window with separate cookies. */
 async function openWindow(driver: string) {
   const binary = `/usr/lib/${libraryFolder()}/MiniBrowser`
   const { sessionId } = await ask<{ sessionId: string }>(driver, 'POST', '/session', {
@@ -55,7 +56,7 @@ async function openWindow(driver: string) {
     },
   })
   const path = `/session/${sessionId}`
-  // Orders are for the tab that was chosen last.
+  // A WebDriver command applies to the tab that was selected last, so commands run one after the other.
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <Answer>(order: () => Promise<Answer>): Promise<Answer> => {
     const done = last.then(order, order)

@@ -1,19 +1,19 @@
 import { type Answer, type BrowserOptions, ScriptedBrowser, type Visit } from '../../../fixtures/browser.ts'
 
 /**
- * nginx takes 4 KB of answer headers with its defaults, and nginx and Apache 8 KB of request line and of one header
- * line.
+ * Limits in characters, well below those of proxies. By default, nginx accepts 4 KB of answer headers, and nginx and
+ * Apache accept 8 KB for a request line or one header line.
  */
 export const MOST = { set: 2_048, address: 3_072, sent: 6_144 } as const
 
-/** A browser that measures what goes between it and the server at an origin. */
+/** A browser that measures its requests to one origin, and the answers. */
 export class MeasuredBrowser extends ScriptedBrowser {
   /**
-   * In characters, at most: `Set-Cookie` of one answer, an address that it was sent to, and the plugin's cookies in one
-   * request.
+   * The largest sizes so far, in characters: the `Set-Cookie` headers of an answer, the address of a redirect, and the
+   * plugin's cookies in a request.
    */
   readonly most = { set: 0, address: 0, sent: 0 }
-  /** Cookies that it was given without `Secure`, but for an empty session of MeshCentral. */
+  /** Cookies that the server set without `Secure`, except an empty session of MeshCentral. */
   readonly bare: string[] = []
   readonly #origin: string
 

@@ -1,9 +1,11 @@
 import { codeBlocks } from '../documents.ts'
 
 /**
- * Returns a site from a page of the documents: its only block in that language, with the test's own places.
+ * Returns the configuration of a proxy's site from a documentation page. The page must have exactly one code block in
+ * `language`.
  *
- * @param places from the page to those of the test. Each must be on the page; otherwise it would not be tested
+ * @param places texts in the block, such as paths, and their replacements for the test. Throws if the block lacks one
+ * of them
  */
 export function siteOnPage(page: string, language: string, places: Readonly<Record<string, string>>): string {
   const blocks = codeBlocks(page, language)

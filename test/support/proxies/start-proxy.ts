@@ -7,10 +7,13 @@ import { startProgram } from '../started-program.ts'
 
 export type ProxyName = 'nginx' | 'Apache' | 'Caddy' | 'HAProxy'
 
-/** A real proxy in a process of its own, on loopback. */
+/** A real proxy server in its own process, on loopback. */
 export type RunningProxy = Exclude<Awaited<ReturnType<typeof startProxy>>, string>
 
-/** The configuration around an administrator's sites, as small as possible: the limits are the proxy's own. */
+/**
+ * How to start a proxy program. `around` adds the minimal configuration around a site, so that the proxy's default
+ * limits apply.
+ */
 interface Program {
   readonly command: string
   readonly around: (site: string, folder: string, root: string) => string
@@ -67,10 +70,10 @@ ${site}`,
 export const PROXIES = Object.keys(PROGRAMS) as readonly ProxyName[]
 
 /**
- * Starts a proxy of this machine, or else Debian's, unpacked beside the system.
+ * Starts a proxy program: the installed one, or otherwise Debian's package, unpacked outside the system.
  *
- * @param site its configuration, as an administrator adds it to the package's own
- * @param port it listens there, at least on 127.0.0.1
+ * @param site configuration of the site, as an administrator adds it to that of the package
+ * @param port port on which the proxy listens, at least on 127.0.0.1
  * @returns the reason as a text, if there is no proxy
  * @throws Error with its output if it does not start
  */
@@ -85,7 +88,7 @@ export async function startProxy(name: ProxyName, site: string, port: number) {
   try {
     const started = await startProgram(program.command, args(file, folder), { env, ready: () => accepts(port) })
     return {
-      /** Its output and error log. */
+      /** Returns the proxy's output and error log. */
       output: async () => started.output() + (await errors()),
       async stop() {
         await started.stop()
