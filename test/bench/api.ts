@@ -10,7 +10,7 @@ import { claim } from './stations.ts'
 import { bareUpstream } from './upstream.ts'
 
 const STATIONS = 5000
-/** In the small file, and of the large one those who call when the two are compared. */
+/** Number of stations in the small file. Of the large file, as many stations call when the two are compared. */
 const FEW = 100
 const MESSAGES_EACH = 50
 const MESSAGES_PER_SECOND = 1000
@@ -26,13 +26,13 @@ export const FIRST_CURSOR = 1_000_000_000_000
 
 export type LoadClient = Program<typeof import('./http-load-client.ts')>
 
-/** One row's call. */
+/** The API call that a row measures. */
 interface Question {
   readonly name: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   body(callsign: string): object
-  /** A caller that has called before goes on from there, and mostly gets nothing. */
+  /** Whether a client sends the cursor of its last answer, so that most answers have no messages. */
   readonly takesCursors?: boolean
 }
 
@@ -56,9 +56,9 @@ const QUESTIONS: readonly Question[] = [
 ]
 
 /**
- * Requests per second over 64 keep-alive connections while 1,000 messages a second arrive.
- * `….p99` is the wait of the slowest hundredth, and `….cpu` the server's CPU time for one request. 100 of 5,000
- * stations send requests and get their messages; a sync returns 50.
+ * Requests per second over 64 keep-alive connections while 1,000 messages a second arrive. `….p99` is the 99th
+ * percentile of the response time, and `….cpu` the server's CPU time for one request. 100 of 5,000 stations send
+ * requests and get their messages; a sync returns 50.
  *
  * - `….all`: all 5,000 stations in turn, with messages that must be read from the file first.
  * - `….cursors`: they continue from the server time of their last answer, as phones do.
@@ -140,8 +140,7 @@ async function answered(
       large: () => loadWithMessages(large, FEW),
       ...(small && { small: () => loadWithMessages(small, FEW) }),
     }
-    // Until each station's messages were read from the file once, which is another question than how fast they are
-    // answered with.
+    // First reads the messages of each station from the file once, because this row measures answers from memory.
     await sides.ours()
     await takeTurns(1, sides)
     const results = { small: [], ...(await takeTurns(ROUNDS, sides)) }
@@ -168,14 +167,17 @@ function loadFrom(
   return client.call('load', { ...order, connections: CONNECTIONS, warmUpMs: WARM_UP_MS, durationMs: ROUND_MS })
 }
 
-/** Syncs a second of the first `callers` stations, while messages for them arrive. */
+/** Returns the syncs per second of the first `callers` stations, while messages for them arrive. */
 export async function syncRate(loaded: LoadedSidecar, client: LoadClient, callers: number): Promise<number> {
   const requests = requestsOf(SYNC, loaded).slice(0, callers)
   const order = { ...serverOf(loaded), requests, takesCursors: false }
   return (await withMessages(loaded, callers, () => loadFrom(client, order))).requestsPerSecond
 }
 
-/** `ours` are all stations of the large file, `large` few of them; `small` has none where that is not compared. */
+/**
+ * `ours`: all stations of the large file. `large`: a few of them. `small`: the small file; empty if a row does not
+ * compare it.
+ */
 type Results = Readonly<Record<'ours' | 'bare' | 'large' | 'small', readonly LoadResult[]>>
 
 function rowsOf(name: string, peerName: string, { ours, bare, large, small }: Results): readonly Measurement[] {
@@ -197,7 +199,7 @@ function checkBytes(name: string, { ours, bare }: Results): void {
     throw new Error(`${name}: the two sides do not send the same: ${bytes.ours} and ${bytes.peer} bytes`)
 }
 
-/** Throws when fewer messages were stored meanwhile than were to arrive. */
+/** Runs `load` while messages arrive. Throws if one of the messages is not stored. */
 async function withMessages(
   loaded: LoadedSidecar,
   toStations: number,
@@ -212,7 +214,7 @@ async function withMessages(
   return result
 }
 
-/** The same registration as {@link registerStations} sends, so that nothing changes. */
+/** Returns the same registration as {@link registerStations} sends, so that it changes nothing. */
 function registration(callsign: string): object {
   const phone = { platform: 'android', pushToken: `token-of-${callsign}` }
   return { ...claim(callsign), ...phone, ackMessages: false, avatarHash: '' }
@@ -225,7 +227,7 @@ export function requestText(path: string, headers: Question['headers'], value: o
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
 
-/** One answer as it came over the wire, without the headers that Node adds to every answer. */
+/** Returns one answer as received, without the headers that Node.js adds to every answer. */
 async function answerTo(url: string, headers: Question['headers'], body: object, ca: string | undefined) {
   const answer = await postJson(url, body, { headers, ca })
   const bytes = await buffer(answer)

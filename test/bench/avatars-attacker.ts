@@ -3,18 +3,18 @@ import { connect, type Socket } from 'node:net'
 /** Orders for the attacking program. */
 export interface AttackOrder {
   readonly port: number
-  /** Whole requests as they go over the wire; each address sends all of them. */
+  /** Complete requests with headers and body. Each address sends all of them. */
   readonly requests: readonly string[]
-  /** Addresses of this machine that it calls from. */
+  /** Addresses of this machine from which the requests come. */
   readonly addresses: readonly string[]
-  /** For each address. */
+  /** Number of connections from each address. */
   readonly connections: number
   readonly durationMs: number
 }
 
 /**
- * Sends all requests from each address at once, spread over its connections, and reads of the answers as little as
- * there is: some KB a second. A connection that the server ends is opened again for the requests that it has left.
+ * Sends all requests from each address at once, spread over its connections. Reads the answers as slowly as possible,
+ * at some KB per second. If the server ends a connection, a new one sends its remaining requests.
  */
 export async function attack({ port, requests, addresses, connections, durationMs }: AttackOrder): Promise<void> {
   const sockets = new Set<Socket>()

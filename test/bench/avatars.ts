@@ -16,7 +16,7 @@ import { type BareUpstream, bareUpstream } from './upstream.ts'
 
 const STATIONS = 200
 const STATIONS_PER_CALL = 50
-/** Default limit of requests a minute for one address. */
+/** Default limit of requests per minute from one address. */
 const CALLS_PER_ADDRESS = 120
 const CONNECTIONS_PER_ADDRESS = 60
 const ATTACKERS = ['127.0.0.2', '127.0.0.3']
@@ -27,11 +27,11 @@ const ROUNDS = 5
 const LISTENER = 'LISTENR'
 
 /**
- * The cost of an attack by `/v1/avatars` from two addresses within all default limits. Each sends 120 requests for 50
- * avatars of 24 KB at once over 60 connections, and hardly reads.
+ * Measures the cost of an attack through `/v1/avatars` from two addresses, within all default limits. Each address
+ * sends 120 requests for 50 avatars of 24 KB at once over 60 connections, and hardly reads the answers.
  *
- * - `avatars.rss`: the highest resident memory meanwhile.
- * - `avatars.ack`: the slowest ack of messages that arrive one after the other.
+ * - `avatars.rss`: the highest resident memory during the attack.
+ * - `avatars.ack`: the slowest ack to messages that arrive one after the other during the attack.
  * - `avatars.ack.p99`: the ack of the slowest hundredth.
  * - `avatars.postgres.…`: the same on PostgreSQL.
  */
@@ -55,7 +55,7 @@ async function rowsOn(name: string, database?: string): Promise<readonly Measure
   ]
 }
 
-/** One attack on a process of its own: memory that an attack took is kept for the next one. */
+/** Measures one attack on a new process, because a process would reuse memory from an earlier attack. */
 async function attacked(database: string | undefined) {
   const upstream = await bareUpstream()
   const aprsis = { host: '127.0.0.1', port: upstream.port, callsign: 'N0CALL', passcode: 13023, filterDebounceMs: 0 }
@@ -97,12 +97,15 @@ async function attacked(database: string | undefined) {
   }
 }
 
-/** Until then a new filter may have the sidecar change its connection, and what is sent meanwhile is lost. */
+/**
+ * Resolves once the sidecar is ready. Before, a filter change may replace its connection, and messages that the bench
+ * sends would be lost.
+ */
 async function ready({ adminUrl }: BuiltSidecar): Promise<void> {
   while (!(await fetch(`${adminUrl}/readyz`)).ok) await pause(SAMPLE_MS)
 }
 
-/** Half of the calls ask for gzip. */
+/** Returns a request for avatars. Every second request accepts gzip. */
 function avatarsRequest(stations: readonly string[], index: number): string {
   const first = (index * STATIONS_PER_CALL) % STATIONS
   const headers: Record<string, string> = index % 2 === 0 ? { 'Accept-Encoding': 'gzip' } : {}
@@ -110,7 +113,7 @@ function avatarsRequest(stations: readonly string[], index: number): string {
   return requestText('/v1/avatars', headers, { ...claim(LISTENER), stations: wanted })
 }
 
-/** Each call counts by its address, and there is a limit of calls for each. */
+/** Registers the stations from different addresses, because each address has a limit of requests. */
 async function registerWithAvatars({ url }: BuiltSidecar): Promise<readonly string[]> {
   const stations = Array.from({ length: STATIONS }, (_, index) => `A${index + 1000}X`)
   for (const [index, callsign] of [LISTENER, ...stations].entries()) {
@@ -124,7 +127,7 @@ async function registerWithAvatars({ url }: BuiltSidecar): Promise<readonly stri
   return stations
 }
 
-/** Nearly 24,000 characters that hardly compress. */
+/** Returns an image of nearly 24,000 characters that hardly compresses. */
 function image(): string {
   const rows = Array.from({ length: 64 }, () => Buffer.concat([Buffer.alloc(1), randomBytes(4 * 64)]))
   const text = { type: 'tEXt', data: Buffer.from(randomBytes(560).toString('base64')) }
@@ -134,10 +137,10 @@ function image(): string {
   return pngFile(chunks).toString('base64')
 }
 
-/** Sends a message, of another sender each time, and resolves with how many milliseconds its ack took. */
+/** Returns a function that sends a message from a new sender, and resolves with the milliseconds until its ack. */
 function acknowledged(upstream: BareUpstream): () => Promise<number> {
   const waiting = new Map<string, () => void>()
-  // A database that is used again takes messages of senders that it knows for copies.
+  // Random senders, because a reused database would take messages from known senders for duplicates.
   const sendersBegin = randomBytes(2).toString('hex').toUpperCase()
   let count = 0
   upstream.onLine((line) => {

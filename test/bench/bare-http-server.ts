@@ -5,20 +5,22 @@ import { onLoopback } from '../support/on-loopback.ts'
 
 /** Orders for the server at its start. */
 interface BareOrder {
-  /** Headers of its answer to every known station. */
+  /** Headers of the answer to every known station. */
   readonly headers: Readonly<Record<string, string>>
-  /** In base64. */
+  /** Body of the answer, in base64. */
   readonly body: string
   readonly stations: readonly string[]
-  /** Where it logs in, to read what comes and leave it. */
+  /** Port of the APRS-IS server to which it logs in. It reads and discards the lines. */
   readonly upstreamPort: number
-  /** In PEM, where it is to serve TLS. */
+  /** Certificate and key in PEM, to serve TLS; undefined for plain HTTP. */
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined
 }
 
 /**
- * The yardstick: Node's HTTP or HTTPS server, which reads the request's JSON, looks the station up, and sends what it
- * is given. It checks nothing, and what comes from upstream it takes and stores nothing of. @returns its port
+ * Serves the peer of the comparison: the HTTP or HTTPS server of Node.js. It parses the request's JSON, looks up the
+ * station, and sends a fixed answer. It checks nothing, and stores no messages from APRS-IS.
+ *
+ * @returns its port
  */
 export async function serve({ headers, body, stations, upstreamPort, certificate }: BareOrder): Promise<number> {
   const bytes = Buffer.from(body, 'base64')

@@ -10,15 +10,15 @@ import { endWithBench } from './end-with-bench.ts'
 import { usageOf } from './process-usage.ts'
 
 const PROBE = fileURLToPath(new URL('memory-probe.cjs', import.meta.url))
-/** It is to speak when it is asked to, and not by itself. */
+/** Interval of the memory probe's own reports, so long that it only reports when it is asked. */
 const NEVER_MS = '2000000000'
 const PROBE_PAUSE_MS = 20
 const MAIN = fileURLToPath(new URL('../../dist/sidecar/main.js', import.meta.url))
 
-/** The built sidecar in a process of its own, on a database of its own. */
+/** The built sidecar in its own process, with its own database. */
 export type BuiltSidecar = Awaited<ReturnType<typeof startBuiltSidecar>>
 
-/** @param config what differs from the defaults; ports and database are chosen here */
+/** @param config settings that differ from the defaults; this function chooses ports and database */
 export async function startBuiltSidecar(config: object) {
   if (!existsSync(MAIN)) throw new Error('There is no dist/: run `npm run build` first.')
   const folder = await createFolder('sidecar-bench')
@@ -40,10 +40,10 @@ export async function startBuiltSidecar(config: object) {
   return {
     url,
     adminUrl,
-    /** From the start of the process to its `listening` line. */
+    /** Milliseconds from the start of the process to its log line `listening`. */
     startMs: performance.now() - begun,
     ...usageOf(child.pid),
-    /** Resident memory after its garbage was collected. */
+    /** Returns the resident memory after a garbage collection, in megabytes. */
     async collectedMegabytes() {
       child.kill('SIGUSR2')
       while (!existsSync(probeFile) || !readFileSync(probeFile, 'utf8').endsWith('\n')) await pause(PROBE_PAUSE_MS)
@@ -52,7 +52,7 @@ export async function startBuiltSidecar(config: object) {
       return rss / 1024 / 1024
     },
     close: () => end('SIGTERM'),
-    /** Ends it as a machine does that dies. */
+    /** Kills the process, as if the machine had crashed. */
     kill: () => end('SIGKILL'),
   }
 }
@@ -68,12 +68,12 @@ async function listening({ stdout }: ChildProcess): Promise<{ url: string; admin
   throw new Error('The sidecar ended before it was listening.')
 }
 
-/** One counter of the operator's port. */
+/** Reads a counter from the operator's port. */
 export function counter(sidecar: BuiltSidecar, name: string): Promise<number> {
   return gauge(sidecar, `${name}_total`)
 }
 
-/** One number of the operator's port that has no labels. Each question costs the sidecar milliseconds. */
+/** Reads a metric without labels from the operator's port. Each call takes milliseconds of the sidecar's CPU time. */
 export async function gauge({ adminUrl }: BuiltSidecar, name: string): Promise<number> {
   const text = await (await fetch(`${adminUrl}/metrics`)).text()
   const [, value] = new RegExp(`^mesh_companion_${name} (\\d+)$`, 'm').exec(text) ?? []

@@ -3,30 +3,34 @@ import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
 import { alone, alternate, beside, inTurn, type Measurement, median } from './measurement.ts'
 import { startPushGateway } from './push-gateway.ts'
 
-/** Messages of a burst. */
+/** Number of messages in a burst. */
 export const MESSAGES = 10_000
 const STATIONS = 5000
 const DEVICES = 3
-/** A ring holds 50 of these. The memory of duplicates has reached its bound too, so each new message removes one. */
+/**
+ * Messages for each station before the measurement. A ring holds 50 of them. The memory for recognizing duplicates is
+ * full too, so each new message displaces an old one.
+ */
 const MESSAGES_EACH = 72
 const ROUNDS = 5
 const LONE_MESSAGES = 200
 
-/** The longest that there is: no push is due while the bench runs. */
+/** The longest allowed coalescing window, so that no push is due while the bench runs. */
 export const COALESCE_MS = 600_000
 const TRICKLE_PER_SECOND = 1000
 const TRICKLE_MS = 3000
 
 /**
- * From the APRS-IS socket to a durable row, in the built sidecar with 5,000 stations. A burst lasts until its last
- * message is stored. A lone message lasts until its ack, which follows the durable row. Throws if a message is lost.
- * Each message makes a push due, but none is sent: their window is longer than the bench.
+ * Measures the way of messages from the APRS-IS socket to a durable row, in the built sidecar with 5,000 stations. A
+ * burst lasts until its last message is stored. A lone message lasts until its ack, which follows the durable row.
+ * Throws if a message is lost. Each message schedules a push, but none is sent, because the coalescing window is longer
+ * than the bench.
  *
  * - `pipeline.durable`: the worst case. Every history is full and the burst goes to all stations in turn, so each
  *   message drops one of another station. `….cpu` is the CPU time of a message, `….bytes` what the sidecar writes.
- * - `pipeline.trickle`, `….bytes`: the same at 1,000 messages a second, with fewer in one commit.
- * - `pipeline.devices`: the worst burst to stations of three devices, so three pushes for each message, beside stations
- *   of one.
+ * - `pipeline.trickle`, `….bytes`: the same at 1,000 messages per second, with fewer messages in one commit.
+ * - `pipeline.devices`: the worst burst to stations with three devices, so three pushes for each message. The peer has
+ *   stations with one device.
  */
 export async function durableBench(): Promise<readonly Measurement[]> {
   const gateway = await startPushGateway('fcm')
@@ -56,13 +60,14 @@ export async function durableBench(): Promise<readonly Measurement[]> {
 type Cost = Awaited<ReturnType<typeof costOf>>
 
 function costRows(cpu: string, bytes: string, costs: readonly Cost[]): readonly Measurement[] {
-  // The mean of what is written: a checkpoint falls into one round of several, and is to count.
+  // The mean and not the median, because only some rounds have a checkpoint, and its bytes must be included.
   const mean = costs.reduce((sum, cost) => sum + cost.bytes, 0) / costs.length
   return [alone(cpu, 'µs CPU/message', median(costs.map(({ cpuUs }) => cpuUs))), alone(bytes, 'bytes/message', mean)]
 }
 
 /**
- * What one of the messages costs that `send` sends; it says how many they were. Throws unless all of them are stored.
+ * Returns the cost of one message. `send` sends messages, and returns their number. Throws unless all of them are
+ * stored.
  */
 async function costOf(loaded: LoadedSidecar, send: () => number | Promise<number>) {
   const { sidecar } = loaded
@@ -87,7 +92,7 @@ function costOfBurst(loaded: LoadedSidecar, toStations: number): Promise<Cost> {
   })
 }
 
-/** Messages a second of a burst. */
+/** Returns the messages per second of a burst. */
 export async function burst(loaded: LoadedSidecar, toStations: number): Promise<number> {
   return (await costOfBurst(loaded, toStations)).perSecond
 }

@@ -10,7 +10,7 @@ let url = ''
 let issuerName = ''
 let created = 0
 
-/** A server with so many sessions in its store, each with a sid of its own. */
+/** Starts a server with this many sessions in its store, each with another sid. */
 export async function start(issuer: string, sessions: number): Promise<void> {
   const { expressSessions, registerOidc } = await load()
   const store = new MemoryStore()
@@ -47,7 +47,7 @@ export async function start(issuer: string, sessions: number): Promise<void> {
   issuerName = issuer
 }
 
-/** @returns microseconds of CPU that each call took, of the caller's too */
+/** @returns CPU time of a call in microseconds, including that of the caller */
 export async function callAsStranger(calls: number): Promise<number> {
   const usageBefore = process.cpuUsage()
   for (let call = 0; call < calls; call += 1) {

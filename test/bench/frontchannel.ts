@@ -6,8 +6,8 @@ const ROUNDS = 7
 const CALLS = 200
 
 /**
- * What a stranger's call of the front-channel logout address costs a server with so many sessions in the store of
- * express-session.
+ * Measures the cost of a stranger's request to the front-channel logout address, with different numbers of sessions in
+ * the store of express-session.
  */
 export async function frontchannelBench(): Promise<readonly Measurement[]> {
   const idp = await startProgram<typeof import('./login-idp.ts')>('login-idp.ts')
@@ -18,7 +18,7 @@ export async function frontchannelBench(): Promise<readonly Measurement[]> {
       const server = await startProgram<typeof import('./frontchannel-server.ts')>('frontchannel-server.ts')
       try {
         await server.call('start', issuer, count)
-        // The first ones are of a server that has just started.
+        // Warms up the server, which has just started.
         await server.call('callAsStranger', CALLS)
         const rounds = await inTurn(ROUNDS, () => server.call('callAsStranger', CALLS))
         rows.push(alone(`frontchannel.${count}`, 'us CPU', median(rounds)))

@@ -17,14 +17,17 @@ import { claim, registerStations } from './stations.ts'
 import { bareUpstream } from './upstream.ts'
 
 const SIZES = [5_000, 20_000, 50_000] as const
-/** The most that a ring has; of fewer there is one for each station at least. */
+/** Maximum number of messages in a ring. Each station has at least one message. */
 const MOST_EACH = 50
 const DRAWN = 10_000
 const MESSAGES = 20_000
 const NEWCOMERS = 500
 const ROUNDS = 3
 const LOAD_MS = 1000
-/** Each question takes milliseconds, and is to cost little beside the messages. */
+/**
+ * Interval between two requests for `/metrics`. Each takes milliseconds, which must be little compared with the
+ * messages.
+ */
 const ASK_EVERY_MS = 500
 const AT_ONCE = 20_000
 const DAY_MS = 86_400_000
@@ -55,11 +58,12 @@ const UNITS = {
 } as const
 
 /**
- * The cost of more stations: start with a full file; a message, a sync, a new registration and a request for
- * `/metrics`; resident memory; an hour's housekeeping; and file size. With 5,000, 20,000 and 50,000 stations. Senders
- * and readers follow Zipf's law: the second station gets half as many messages as the first. The file has up to 50 for
- * each, in order of arrival, five times as many as stations. The peer is the figure at 5,000 stations, multiplied for
- * figures of all stations. A ratio below 1 means that it grows faster than the number of stations.
+ * Measures the cost with 5,000, 20,000 and 50,000 stations: start with a full file; a message, a sync, a new
+ * registration and a request for `/metrics`; resident memory; one housekeeping run; and file size. Senders and readers
+ * follow Zipf's law: the second station gets half as many messages as the first. The file has up to 50 messages for
+ * each station, in order of arrival, and in total five times as many as stations. The peer is the figure at 5,000
+ * stations, scaled up for figures that cover all stations. A ratio below 1 means that it grows faster than the number
+ * of stations.
  */
 export async function growthBench(): Promise<readonly Measurement[]> {
   const client: LoadClient = await startProgram('http-load-client.ts')
@@ -99,13 +103,13 @@ async function figuresOf(client: LoadClient, count: number): Promise<Figures> {
   }
 }
 
-/** @returns how many messages it has then */
+/** @returns the number of messages in the file */
 async function fill(file: string, stations: readonly string[]): Promise<number> {
   await (await openSqliteStore(file, SETTINGS, systemClock, createLog('silent'))).close()
   const connection = await connect(file, 0)
   const since = Date.now() - DAY_MS
   for (const statement of FILL) await connection.all(statement, JSON.stringify(stations), since)
-  // The first has as many as there are stations, if it had room: the last has one.
+  // By Zipf's law, the first station would have as many messages as there are stations, and the last one has one.
   const each = stations.map((_, index) => Math.min(MOST_EACH, Math.floor(stations.length / (index + 1))))
   const all = Array.from({ length: MOST_EACH }, (_, turn) =>
     stations.filter((_, index) => (each[index] ?? 0) > turn),
@@ -144,7 +148,7 @@ async function ofSidecar(client: LoadClient, database: string, stations: readonl
       }),
     )
     const order = loadOrder(sidecar, drawn)
-    // Until their messages were read from the file, which is another question.
+    // First reads the messages from the file, because this row measures answers from memory.
     await client.call('load', { ...order, durationMs: ROUNDS * LOAD_MS })
     const sync = await inTurn(ROUNDS, () =>
       cpuOf(sidecar, async () => ((await client.call('load', order)).requestsPerSecond * LOAD_MS) / 1000),
@@ -171,8 +175,8 @@ async function ofSidecar(client: LoadClient, database: string, stations: readonl
 }
 
 /**
- * Place `index` of a sequence in which each of `count` comes as often as Zipf's law says: the golden ratio spreads it
- * evenly.
+ * Returns element `index` of a sequence of numbers below `count`, in which each occurs as often as Zipf's law says. The
+ * golden ratio spreads the occurrences evenly.
  */
 function zipf(index: number, count: number): number {
   return Math.floor((count + 1) ** ((index * 0.618_033_988_75) % 1)) - 1
@@ -184,7 +188,7 @@ function loadOrder({ url, pid }: BuiltSidecar, stations: readonly string[]): Loa
   return { port: Number(new URL(url).port), pid, requests, ...load }
 }
 
-/** CPU time in microseconds of each of as many as `work` says. */
+/** Returns the sidecar's CPU time in microseconds for one item of `work`, which returns the number of items. */
 async function cpuOf(sidecar: BuiltSidecar, work: () => Promise<number>): Promise<number> {
   const usageBefore = sidecar.cpuMicroseconds()
   const count = await work()

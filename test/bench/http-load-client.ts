@@ -7,14 +7,14 @@ export interface LoadOrder {
   readonly port: number
   /** Process id of the server. */
   readonly pid: number | undefined
-  /** In PEM, of who signed the server's certificate, where it serves TLS. */
+  /** CA of the server's certificate in PEM; undefined for plain HTTP. */
   readonly ca?: string | undefined
-  /** Whole requests as they go over the wire. Each connection takes its turn through all of them. */
+  /** Complete requests with headers and body. Each connection sends all of them in turn. */
   readonly requests: readonly string[]
   readonly connections: number
-  /** The server time of an answer is the `since` of the same request next time, as phones do it. */
+  /** Whether the server time of an answer becomes the `since` of the next equal request, as on phones. */
   readonly takesCursors: boolean
-  /** Before anything counts. */
+  /** Duration of the load before the measurement begins. */
   readonly warmUpMs: number
   readonly durationMs: number
 }
@@ -25,13 +25,13 @@ const BUFFER_BYTES = 65_536
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 const SINCE = '"since":'
 const SERVER_TIME = '"serverTime":'
-/** Digits of a time in milliseconds, from 2001 to 2286. */
+/** Number of digits of a time in milliseconds since 1970, from 2001 to 2286. */
 const TIME_BYTES = 13
 const OK = Buffer.from('HTTP/1.1 200 ')
 
 /**
- * Keeps every connection busy with one request at a time. Little more than a socket, so that the server is what is
- * measured: Node's own client needs three times the server's time for a request.
+ * Keeps each connection busy with one request at a time. It uses bare sockets, so that the server is the bottleneck:
+ * the HTTP client of Node.js needs three times the server's time for a request.
  */
 export async function load(order: LoadOrder) {
   const { port, pid, ca, requests, connections, takesCursors } = order
@@ -79,7 +79,7 @@ export async function load(order: LoadOrder) {
         waits.push(now - sentAt)
         received += head.wholeBytes
       }
-      // The server ends a connection after some thousands of requests.
+      // The server ends a connection after some thousand requests, so a new one is opened.
       if (head.last) {
         socket.destroy()
         open(turn)
@@ -123,16 +123,16 @@ export async function load(order: LoadOrder) {
   const quantile = (share: number) => waits[Math.floor((waits.length - 1) * share)] as number
   return {
     requestsPerSecond: waits.length / (elapsedMs / 1000),
-    /** From the request's write to the answer's last byte. */
+    /** 99th percentile of the time from the write of a request to the last byte of its answer. */
     p99Ms: quantile(0.99),
-    /** CPU time of the server, in microseconds a request. */
+    /** CPU time of the server for a request, in microseconds. */
     cpuUs: cpu / waits.length,
     /** Average size of an answer, with headers. */
     answerBytes: received / waits.length,
   }
 }
 
-/** Undefined while its end has not come. */
+/** Parses the head of an answer. Returns undefined while it is incomplete. */
 function headOf(answer: Buffer): { wholeBytes: number; ok: boolean; last: boolean } | undefined {
   const end = answer.indexOf(END_OF_HEAD)
   if (end < 0) return undefined

@@ -6,30 +6,32 @@ import { type Registrations, registerStations } from './stations.ts'
 import { type BareUpstream, bareUpstream } from './upstream.ts'
 
 const MOST_MS = 60_000
-/** Each question costs the sidecar milliseconds that are not the messages'. */
+/**
+ * Interval between two reads of a counter. Each costs the sidecar milliseconds, which would distort the measurement.
+ */
 const ASK_EVERY_MS = 1000
-/** Messages in flight at once. */
+/** Limit of messages in flight. */
 const AT_ONCE = 10_000
-/** More than one process is sent. */
+/** Distance between the first message numbers of two processes: more than one process receives. */
 const MESSAGES_APART = 100_000_000
-/** It acknowledges, which none of the others does. */
+/** The only station that acknowledges messages. */
 const ACKNOWLEDGING = 'B999X'
 
-/** The built sidecar with stations and messages in its database, and the network that they come from. */
+/** The built sidecar with stations and messages in its database, and the APRS-IS server that sends the messages. */
 export type LoadedSidecar = Awaited<ReturnType<typeof startLoaded>>
 
 export interface Load extends Pick<Registrations, 'platform' | 'devices'> {
   readonly stations: number
-  /** In the history of each station. */
+  /** Number of messages in the history of each station. */
   readonly messagesEach: number
-  /** Where it stores; in a file where that is not given. */
+  /** Address of the database. Default: a SQLite file. */
   readonly database?: string
-  /** Index of this sidecar among those that share the database. Each listens to messages of its own. */
+  /** Index of this sidecar among the `of` sidecars that share the database. Each receives other messages. */
   readonly place?: number
   readonly of?: number
-  /** `push` of the configuration; where it is not given, no gateway is on. */
+  /** The object `push` of the configuration. Default: no gateway. */
   readonly push?: object
-  /** The API is served with TLS. */
+  /** Files with which the API serves TLS. Default: plain HTTP. */
   readonly tls?: ServerFiles
 }
 
@@ -52,16 +54,16 @@ export async function startLoaded(load: Load) {
     ...(push === undefined ? {} : { push }),
     ...(tls === undefined ? {} : { listen: { port: 0, certFile: tls.certFile, keyFile: tls.keyFile } }),
   })
-  /** All but one more, which only tells by its acks what is stored. */
+  /** All stations except the acknowledging one, whose acks only show what is stored. */
   const stations = Array.from({ length: count }, (_, index) => `B${index + 1000}X`)
   const all = [...stations, ACKNOWLEDGING]
   await registerStations(sidecar, all, { ...load, acknowledging: [ACKNOWLEDGING], ca: tls?.ca })
   await upstream.client
   const messages = createMessages(stations, place * MESSAGES_APART)
-  /** Sends so many messages, all different, to one station after the other, of all or of the first so many. */
+  /** Sends `count` different messages to all stations in turn, or to the first `ofStations`. */
   const send = (count: number, ofStations?: number): void => upstream.send(messages(count, ofStations))
   const acks = acknowledgements(upstream, `M${place}`)
-  /** Stored messages since the start, without those that request an ack. */
+  /** Returns the number of stored messages since the start, without those that request an ack. */
   const storedCount = async () => (await counter(sidecar, 'messages_stored')) - acks.count()
   const loaded = {
     sidecar,
@@ -69,17 +71,20 @@ export async function startLoaded(load: Load) {
     stations,
     send,
     /**
-     * Sends so many a second, as evenly as timers allow, to all or to the first so many; `stop` says how many they
-     * were.
+     * Sends `perSecond` messages per second, as evenly as timers allow, to all stations or to the first `ofStations`.
+     * `stop` returns the number of sent messages.
      */
     flow: (perSecond: number, ofStations?: number) => flow(perSecond, (count) => send(count, ofStations)),
     /**
-     * Sends one message more, and resolves once its ack comes back: then what was sent before is durable too. Asks the
-     * sidecar nothing. Throws after a minute without.
+     * Sends one more message, and resolves once its ack arrives. Then all earlier messages are durable too. Throws if
+     * no ack arrives within a minute.
      */
     acknowledged: acks.next,
     storedCount,
-    /** Resolves once so many were stored since the start. Throws after a minute: messages were lost. */
+    /**
+     * Resolves once this many messages have been stored since the start. Throws after a minute, because messages were
+     * lost.
+     */
     async stored(wanted: number) {
       await acks.next()
       for (const begun = performance.now(); ; ) {
@@ -104,7 +109,8 @@ export async function startLoaded(load: Load) {
 }
 
 /**
- * What is sent to the station that acknowledges. Each is of another sender, since there is a limit of acks for each.
+ * Sends messages to the acknowledging station, and waits for their acks. Each message has another sender, because each
+ * sender has a limit of acks.
  */
 function acknowledgements(upstream: BareUpstream, begin: string) {
   const waiting = new Map<string, () => void>()

@@ -3,7 +3,7 @@ import type { Client } from './login-party.ts'
 
 let idp: Idp | undefined
 
-/** @returns its issuer */
+/** @returns the issuer of the IdP */
 export async function open(latencyMs: number): Promise<string> {
   idp = await startIdp({ latencyMs })
   return idp.issuer

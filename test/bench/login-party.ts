@@ -9,7 +9,7 @@ export interface Client {
   readonly client_secret: string
 }
 
-/** Where a login begins and ends, and what tells who is signed in. */
+/** Addresses of a relying party: where a login begins, its callback, and the page that returns the signed-in user. */
 export type Party = Awaited<ReturnType<typeof ours>>
 
 export async function ours(issuer: string, client: Client) {

@@ -5,27 +5,27 @@ import { alternate, beside, type Measurement, median } from './measurement.ts'
 import { type Program, startProgram } from './program.ts'
 
 const ROUNDS = 5
-/** Until V8 has compiled what a login runs: the first thousands take two to three times as long. */
+/** Logins before the measurement. Until V8 has compiled the code, a login takes two to three times as long. */
 const WARM_UP_LOGINS = 3000
 const LOGINS_A_ROUND = 100
-/** Rounds per browser. A single burst of 100 depends more on the moment than on the server. */
+/** Minimum number of logins per browser in a round. A single burst of 100 logins would give random results. */
 const FEWEST_EACH = 3
 const LONE_LOGINS = 2
-/** Anything cached for one login for a second does not help the next one. */
+/** Interval between single logins. It is so long that data cached for a second does not help the next login. */
 const LONE_EVERY_MS = 1_100
 const PEER =
   'express-openid-connect (session in a cookie; verifies no signature of the ID token, remembers no answer, no account, no group)'
 
-/** A relying party in a process of its own, at a provider in another one. */
+/** A relying party in its own process. Its provider is in another process. */
 interface Side {
   readonly program: Program<typeof import('./login-party.ts')>
   readonly party: Party
 }
 
 /**
- * Complete logins, code flow with PKCE and nonce, by browsers that have a session at the IdP: login address, IdP,
- * callback, and the first signed-in request. Both sides take the claims from the ID token. Relying parties and IdP are
- * processes of their own: CPU time is that of the relying party alone.
+ * Measures complete logins (code flow with PKCE and nonce) by browsers that have a session at the IdP. A login is the
+ * login address, the IdP, the callback and the first signed-in request. Both sides read the claims from the ID token.
+ * The IdP has its own process, so CPU time is that of the relying party alone.
  */
 export async function loginBench(): Promise<readonly Measurement[]> {
   return [...(await withSides(0, atOnceRows)), ...(await withSides(25, waitRows))]
@@ -88,7 +88,7 @@ async function waitRows(product: Side, peer: Side): Promise<readonly Measurement
   return [beside('login.wait.25', 'ms', medians, PEER, 'less')]
 }
 
-/** Browsers that have a session at the IdP, while `use` needs them. */
+/** Calls `use` with browsers that have a session at the IdP, and closes them afterwards. */
 async function withBrowsers<T>(
   { login }: Party,
   count: number,
@@ -103,7 +103,7 @@ async function withBrowsers<T>(
   }
 }
 
-/** @returns `waitMs`: the median of how long the callback took; the signed-in request comes after it */
+/** @returns `waitMs`: the median duration of the callback, without the signed-in request after it */
 async function logIn(
   people: readonly ScriptedBrowser[],
   { login, callback, me }: Party,
@@ -121,7 +121,7 @@ async function logIn(
   return { seconds, logins: each * people.length, waitMs: median(waits) }
 }
 
-/** Redirects only, no page in between. @returns how long the callback took, in milliseconds */
+/** Follows the redirects of one login. @returns the duration of the callback, in milliseconds */
 async function loginOnce(browser: ScriptedBrowser, login: string, callback: string, me: string): Promise<number> {
   let address = login
   for (;;) {

@@ -3,26 +3,26 @@ export interface Measurement {
   readonly name: string
   readonly unit: string
   readonly ours: number
-  /** Null where there is nothing to compare with; then `peerName` and `ratio` are null too. */
+  /** The figure of the peer; null if there is no peer. Then `peerName` and `ratio` are null too. */
   readonly peer: number | null
-  /** Name of the peer, with what it does not do. */
+  /** Name of the peer, and what it does not do. */
   readonly peerName: string | null
-  /** How many times better the product is, in any unit: above 1 is better. */
+  /** How many times better the product is than the peer; above 1, the product is better. */
   readonly ratio: number | null
 }
 
-/** A row with nothing to compare with. */
+/** Returns a row without a peer. */
 export function alone(name: string, unit: string, product: number): Measurement {
   return { name, unit, ours: product, peer: null, peerName: null, ratio: null }
 }
 
-/** Medians of both sides. */
+/** The medians of the product and the peer. */
 export interface Sides {
   readonly ours: number
   readonly peer: number
 }
 
-/** A row beside a peer. @param better which of two figures is the better one */
+/** Returns a row with a peer. @param better which of two figures is the better one */
 export function beside(
   name: string,
   unit: string,
@@ -40,7 +40,7 @@ export async function inTurn<Result>(rounds: number, round: () => Promise<Result
   return results
 }
 
-/** The middle value; of an even number of values the mean of the two in the middle. */
+/** Returns the median. For an even number of values, it is the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   if (values.length === 0) throw new RangeError('The median of nothing is not defined.')
   const sorted = values.toSorted((a, b) => a - b)
@@ -49,7 +49,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] as number) + upper) / 2
 }
 
-/** Medians of one figure of what both sides gave. */
+/** Returns the medians of one figure of both sides. */
 export function medians<Figure extends string>(
   turns: Readonly<Record<keyof Sides, readonly Readonly<Record<Figure, number>>[]>>,
   figure: Figure,
@@ -78,7 +78,7 @@ export async function takeTurns<Runs extends Readonly<Record<string, () => unkno
   return Object.fromEntries(all.map(({ name, results }) => [name, results])) as Results<Runs>
 }
 
-/** Medians of `rounds` rounds of each side, as {@link takeTurns} has them, in the unit of the row. */
+/** Returns the medians of `rounds` rounds of each side. The sides alternate as in {@link takeTurns}. */
 export async function alternate(
   rounds: number,
   sides: Readonly<Record<keyof Sides, () => number | Promise<number>>>,
@@ -87,7 +87,7 @@ export async function alternate(
   return { ours: median(product), peer: median(peer) }
 }
 
-/** For people. */
+/** Formats the rows as a table for people. */
 export function table(measurements: readonly Measurement[]): string {
   const head = ['name', 'unit', 'ours', 'peer', 'ratio', 'peer is']
   const rows = measurements.map(({ name, unit, ours: product, peer, peerName, ratio }) => {

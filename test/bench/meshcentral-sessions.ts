@@ -15,8 +15,8 @@ import { usageOf } from './process-usage.ts'
 
 const COUNTS = [1, 100, 1_000, 10_000, 20_000]
 /**
- * Many short ones: what else the machine does, and collections of garbage, make single ones differ by more than what is
- * looked for.
+ * Many short rounds, because other load and garbage collections change a single round by more than the difference to be
+ * measured.
  */
 const ROUNDS = 21
 /** Requests of a signed-in user: the page of 1.4 MB, and one of its small files. */
@@ -25,7 +25,7 @@ const KINDS = [
   { name: 'file', path: 'scripts/common-0.0.1.js', requests: 400 },
 ]
 const CONNECTIONS = 4
-/** Calls of a stranger in a round. */
+/** Number of a stranger's requests in a round. */
 const STRANGERS = 100
 const PROBE = fileURLToPath(new URL('memory-probe.cjs', import.meta.url))
 const NEVER_MS = 3_600_000
@@ -33,15 +33,15 @@ const PEER = 'built-in, which keeps nothing of a session on the server'
 
 interface Side {
   readonly setup: MeshSetup
-  /** Headers `Cookie`. */
+  /** Values of the header `Cookie`, one for each session. */
   cookies: readonly string[]
   readonly memory: string
 }
 
 /**
- * The cost of a request of a signed-in user, and the memory of kept sessions. One login is real. The others are copies
- * of its session with names of their own, signed with the server's key, and copies of its token record. They are in the
- * database when the server starts.
+ * Measures the cost of a signed-in user's request, and the memory of stored sessions. One login is real. The other
+ * sessions are copies of it with other names, signed with the server's key, and with copies of its token record. They
+ * are in the database when the server starts.
  */
 export async function meshSessionsBench(): Promise<readonly Measurement[]> {
   const open: MeshSetup[] = []
@@ -82,7 +82,7 @@ export async function meshSessionsBench(): Promise<readonly Measurement[]> {
 
 type Session = Awaited<ReturnType<typeof realSession>>
 
-/** With the record of its tokens. Undefined: there is none. */
+/** Returns a session from a real login, and its token record; undefined if it has none. */
 async function realSession(setup: MeshSetup) {
   await allowRenewals(setup)
   const session = sessionOf(await visitorOf(setup, setup.person({ groups: ['everybody'] })), setup.url)
@@ -121,7 +121,7 @@ interface Memory {
   readonly rss: number
 }
 
-/** After a full collection. */
+/** Returns the memory of the server after a full garbage collection. */
 async function memoryOf({ setup, memory }: Side): Promise<Memory> {
   const lines = async () => (await readFile(memory, 'utf8').catch(() => '')).split('\n').slice(0, -1)
   const countBefore = (await lines()).length
@@ -140,7 +140,7 @@ async function requestRows(product: Side, peer: Side, count: number): Promise<re
       const waits = await ask(side, path, requests)
       return { cpu: (usage.cpuMicroseconds() - usageBefore) / requests, waits }
     }
-    // The first ones are of a server that has just started.
+    // Warms up both servers, which have just started.
     await run(product)()
     await run(peer)()
     const results = await takeTurns(ROUNDS, { ours: run(product), peer: run(peer) })

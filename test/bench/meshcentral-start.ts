@@ -5,8 +5,8 @@ import { usageOf } from './process-usage.ts'
 const ROUNDS = 7
 
 /**
- * How long MeshCentral takes until it serves, and what it then holds in memory: by alternating starts with the same
- * data.
+ * Measures how long MeshCentral takes until it is listening, and its memory afterwards. Starts with the plugin and with
+ * the built-in strategy alternate.
  */
 export async function meshStartBench(): Promise<readonly Measurement[]> {
   const options = { domains: { '': { oidc: { groups: { sync: true } } } } }
@@ -15,7 +15,7 @@ export async function meshStartBench(): Promise<readonly Measurement[]> {
   const peer = await setUpMesh({ ...options, strategy: 'built-in' })
   await peer.server().stop()
   const sizes = new Map<MeshSetup, number[]>([product, peer].map((setup) => [setup, []]))
-  // Each alone on the port that both use.
+  // Only one server runs at a time, because both use the same port.
   const startOf = (setup: MeshSetup) => async () => {
     const begun = performance.now()
     await setup.restart()

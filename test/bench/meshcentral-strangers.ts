@@ -7,18 +7,18 @@ import { usageOf } from './process-usage.ts'
 const ROUNDS = 11
 const REQUESTS = 20
 /**
- * As long as Node.js takes an address. Dots are what a name with an ending is known by, and a slash at the end says
- * that it is none.
+ * The long paths are nearly as long as Node.js accepts. Dots suggest a file name with an extension, but the slash at
+ * the end rules that out.
  */
 const PATHS = { short: 'a/', dots: `${'.'.repeat(15_000)}/`, letters: `${'a'.repeat(15_000)}/` }
 /**
- * Of a session that the server did not sign. Its answer takes the cookie away, and only answers that set one are looked
- * at.
+ * A session cookie with a wrong signature. The server deletes it in its answer, and the plugin only inspects answers
+ * that set a cookie.
  */
 const COOKIE = 'xid=e30=; xid.sig=of-nobody'
 const PEER = 'built-in'
 
-/** The cost of a stranger's request with a path of 15 KB, and one with a short path beside it. */
+/** Measures the cost of a stranger's request with a path of 15 KB, and of one with a short path. */
 export async function meshStrangersBench(): Promise<readonly Measurement[]> {
   const open: MeshSetup[] = []
   const side = async (strategy: 'ours' | 'built-in') => {
@@ -36,7 +36,7 @@ export async function meshStrangersBench(): Promise<readonly Measurement[]> {
         await ask(setup, path)
         return { cpu: (usage.cpuMicroseconds() - usageBefore) / REQUESTS }
       }
-      // The first ones are of a server that has just started.
+      // Warms up both servers, which have just started.
       await run(product)()
       await run(peer)()
       const results = await takeTurns(ROUNDS, { ours: run(product), peer: run(peer) })
@@ -48,7 +48,7 @@ export async function meshStrangersBench(): Promise<readonly Measurement[]> {
   }
 }
 
-/** One request after the other. */
+/** Sends the requests one after the other. */
 async function ask({ url }: MeshSetup, path: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
   for (let remaining = REQUESTS; remaining > 0; remaining--) {

@@ -9,19 +9,20 @@ import { alone, beside, type Measurement } from './measurement.ts'
 import { allowRenewals, visitorOf } from './meshcentral-visitor.ts'
 
 const PEOPLE = 100
-/** The page is loaded as often in an hour as a session is renewed by default. */
+/** Number of page loads per hour, equal to the default number of session renewals. */
 const TIMES_AN_HOUR = 12
 /**
- * Renewals of each session that are waited for: as close together as an IdP in this process answers them, where an hour
- * has them in its minutes.
+ * Number of renewals of each session that the bench waits for. They follow each other as fast as the IdP answers,
+ * instead of every few minutes.
  */
 const RENEWALS = 4
 const OFTEN = { plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { sessionCheckMinutes: 0.05 } } }
 const SETTLED_MS = 500
 
 /**
- * Bytes that users cause in MeshCentral's own database, whose files only grow. A user with an account signs in and
- * loads the page with its socket. Then an IdP that gives out each refresh token once renews the session.
+ * Measures the bytes that a user adds to MeshCentral's database, whose files only grow. A user with an account signs in
+ * and loads the page with its WebSocket. Then the session is renewed by an IdP that replaces the refresh token each
+ * time.
  */
 export async function meshWrittenBench(): Promise<readonly Measurement[]> {
   const product = await writtenBy('ours')
@@ -37,14 +38,14 @@ export async function meshWrittenBench(): Promise<readonly Measurement[]> {
 
 type Written = Awaited<ReturnType<typeof writtenBy>>
 
-/** @returns bytes, each time */
+/** @returns the bytes that each action adds */
 async function writtenBy(strategy: 'ours' | 'built-in') {
   const settings: Members = { maxInvalidLogin: false }
   const setup = await setUpMesh({ strategy, settings, idp: { rotateRefreshTokens: true } })
   try {
     await allowRenewals(setup)
     const persons = Array.from({ length: PEOPLE }, (_, n) => setup.person({ groups: ['everybody', `group ${n % 10}`] }))
-    // On all days but one their accounts are there.
+    // The first login creates the accounts. It is not measured, because it happens only once.
     for (const person of persons) await visitorOf(setup, person)
     const earlier = await settledBytes(setup)
     const browsers: ScriptedBrowser[] = []
@@ -74,7 +75,7 @@ async function writtenBy(strategy: 'ours' | 'built-in') {
   }
 }
 
-/** Once nothing more is being written. */
+/** Returns the size of the database once it no longer changes. */
 async function settledBytes(setup: MeshSetup): Promise<number> {
   for (let earlier = await bytesOf(setup); ; ) {
     await setTimeout(SETTLED_MS)

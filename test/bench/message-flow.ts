@@ -8,8 +8,8 @@ const WORDS_EACH = 9
 const MAX_TEXT_CHARACTERS = 67
 
 /**
- * Makes lines with so many messages, all different, to one of `stations` after the other, of all or of the first so
- * many, numbered from `first`.
+ * Returns a function that creates the lines of `count` different messages to `stations` in turn, or to the first
+ * `ofStations` of them. The messages are numbered from `first`.
  */
 export function createMessages(stations: readonly string[], first = 0): (count: number, ofStations?: number) => string {
   let index = first
@@ -24,14 +24,14 @@ export function createMessages(stations: readonly string[], first = 0): (count: 
   }
 }
 
-/** A numbered message as a server of the network passes it on. */
+/** Returns the line of a numbered message, as an APRS-IS server forwards it. */
 export function messageLine(from: string, to: string, text: string, number: number): string {
   return `${from}>APRS,TCPIP*,qAC,T2TEST::${to.padEnd(9)}:${text}{${number}\r\n`
 }
 
 /**
- * Calls `send` with how many messages are due, so many a second, as evenly as timers allow; `stop` says how many they
- * were.
+ * Calls `send` with the number of messages that are due, as evenly as timers allow. `stop` ends it, and returns the
+ * number of all messages.
  */
 export function flow(perSecond: number, send: (count: number) => void): { stop(): number } {
   const begun = performance.now()
@@ -50,10 +50,10 @@ export function flow(perSecond: number, send: (count: number) => void): { stop()
   }
 }
 
-/** Texts of usual length with varying words: equal ones would compress three times as well. */
+/** Returns a text of usual length with varying words. Equal texts would compress three times as well. */
 function textOf(index: number): string {
   let text = String(index)
-  // Multiplied by an odd number the index takes each value once, in no order that compression could see.
+  // Multiplication by an odd number maps each index to another value, in an order that compression cannot exploit.
   let state = Math.imul(index, 0x9e37_79b1)
   for (let word = 0; word < WORDS_EACH; word += 1) {
     state = Math.imul(state ^ (state >>> 15), 0x85eb_ca6b)

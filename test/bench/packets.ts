@@ -22,14 +22,14 @@ const TEXTS = [
 ]
 const NUMBERS = ['', '{1', '{42', '{00123', '{AB}', '{AB}CD']
 
-/** Most bytes that one read from a socket returns. */
+/** Maximum number of bytes that one read from a socket returns. */
 const READ_BYTES = 65_536
 
 const parser = new aprsParser()
 
 /**
- * `packets.parse`: message lines per second, each to a parsed message. The peer is handed lines that were cut and
- * decoded outside of the measured time; ours takes chunks as they come from the socket.
+ * `packets.parse`: parsed message lines per second. Ours gets chunks as from a socket. The peer gets lines that were
+ * split and decoded outside of the measured time.
  */
 export async function packetsBench(): Promise<Measurement> {
   const lines = messageLines()
@@ -42,7 +42,7 @@ export async function packetsBench(): Promise<Measurement> {
     return message?.kind === 'message' ? message.text.length : 0
   }
   const parsePeers = (line: string) => parser.parseaprs(line).message?.length ?? 0
-  // A parser that gives up on a line would be fast with it.
+  // Ensures that both parsers understand each line, because rejecting a line would be fast.
   for (const line of lines) {
     if (parseOurs(line) === 0 || parsePeers(line) === 0) throw new Error(`A side did not read ${line}`)
   }
@@ -64,7 +64,7 @@ export async function packetsBench(): Promise<Measurement> {
   return beside('packets.parse', 'lines/s', sides, peerName)
 }
 
-/** The lines as reads from a socket hand them over. */
+/** Returns the lines as chunks, as reads from a socket return them. */
 function chunksOf(lines: readonly string[]): readonly Buffer[] {
   const stream = Buffer.from(lines.map((line) => `${line}\r\n`).join(''), 'latin1')
   const chunks: Buffer[] = []
@@ -73,7 +73,10 @@ function chunksOf(lines: readonly string[]): readonly Buffer[] {
   return chunks
 }
 
-/** Every path with every text and number, ten times, between changing stations: what a `g/` filter lets through. */
+/**
+ * Returns message lines as a `g/` filter passes them: each path with each text and number, ten times, between changing
+ * stations.
+ */
 function messageLines(): string[] {
   const lines: string[] = []
   for (const path of Array.from({ length: 10 }, () => PATHS).flat()) {
@@ -88,10 +91,12 @@ function messageLines(): string[] {
   return lines
 }
 
-/** `parse` reads `count` lines, and says something that depends on all of them. */
+/**
+ * Returns the lines per second of `parse`, which parses `count` lines and returns a number that depends on all of them.
+ */
 function linesPerSecond(count: number, parse: () => number): number {
   let parsed = 0
-  // Summed up, so that no optimiser can leave the work out.
+  // The sum prevents the optimizer from removing the work.
   let characters = 0
   const start = performance.now()
   let elapsedMs = 0

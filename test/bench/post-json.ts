@@ -4,11 +4,11 @@ import { request as requestTls } from 'node:https'
 interface PostOptions {
   readonly headers?: Readonly<Record<string, string>>
   readonly agent?: Agent
-  /** In PEM, of who signed the server's certificate. */
+  /** CA of the server's certificate, in PEM. */
   readonly ca?: string | undefined
 }
 
-/** The answer as it comes over the wire. */
+/** Sends a POST request with a JSON body. Resolves with the answer, whose body is not read yet. */
 export function postJson(url: string, body: object, { headers, ...options }: PostOptions): Promise<IncomingMessage> {
   const send = url.startsWith('https:') ? requestTls : request
   return new Promise((resolve, reject) => {

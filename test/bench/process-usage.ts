@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Linux's figures for another process. */
+/** The resource usage of another process, as Linux reports it. */
 export type ProcessUsage = ReturnType<typeof usageOf>
 
 export function usageOf(pid: number | undefined) {
@@ -10,8 +10,8 @@ export function usageOf(pid: number | undefined) {
     pid,
     residentMegabytes: () => figure('status', /^VmRSS:\s+(\d+) kB$/m) / 1024,
     /**
-     * CPU time since its start of all threads that it has now: as the scheduler counts it, and not in the steps of 10
-     * ms that `stat` has.
+     * Returns the CPU time of all current threads since their start, in microseconds. It is read from the scheduler,
+     * because `stat` only has steps of 10 ms.
      */
     cpuMicroseconds() {
       const nanoseconds = readdirSync(`/proc/${pid}/task`).map((thread) =>
@@ -20,8 +20,8 @@ export function usageOf(pid: number | undefined) {
       return nanoseconds.reduce((sum, item) => sum + item, 0) / 1_000
     },
     /**
-     * What it handed to the system to be written since its start, to files and sockets (`wchar`). Unlike what went to
-     * the disk it does not depend on the file system, nor on how soon that flushes.
+     * Returns the bytes that the process has written to files and sockets since its start (`wchar`). Unlike bytes on
+     * the disk, this number does not depend on the file system and its flushes.
      */
     writtenBytes: () => figure('io', /^wchar: (\d+)$/m),
   }

@@ -6,11 +6,11 @@ import { type ProcessUsage, usageOf } from './process-usage.ts'
 
 const HOST = fileURLToPath(new URL('program-host.ts', import.meta.url))
 
-/** A file of the bench in a process of its own, so that it shares no event loop with what is measured. */
+/** A file of the bench in its own process, so that it does not share the event loop with the measured code. */
 export interface Program<Exports> extends ProcessUsage {
   /**
-   * Calls what the file exports, with plain data and for plain data; one at a time. Rejects when the process ends
-   * instead.
+   * Calls an exported function of the file, one call at a time. Arguments and result must be plain data. Rejects if the
+   * process ends.
    */
   call<Name extends keyof Exports>(name: Name, ...given: Given<Exports[Name]>): Promise<Answer<Exports[Name]>>
   close(): Promise<void>
@@ -19,7 +19,7 @@ export interface Program<Exports> extends ProcessUsage {
 type Given<Call> = Call extends (...given: infer All) => unknown ? All : never
 type Answer<Call> = Call extends (...given: never) => infer One ? Awaited<One> : never
 
-/** @param file beside this one, with the exports to call */
+/** @param file name of a file in this folder, with the exports to call */
 export async function startProgram<Exports>(file: string): Promise<Program<Exports>> {
   const child = fork(HOST, [file], { execArgv: ['--import', 'tsx'] })
   endWithBench(child)

@@ -8,25 +8,25 @@ import { onLoopback } from '../support/on-loopback.ts'
 
 export type PushService = 'fcm' | 'apns'
 
-/** In PEM. */
+/** A certificate and its key, in PEM. */
 interface Certificate {
   readonly cert: string
   readonly key: string
 }
 
-/** One push as it came. */
+/** A push as the gateway received it. */
 export interface KeptPush {
   readonly path: string
-  /** With those that HTTP/2 begins with a colon. */
+  /** The headers, including the pseudo-headers of HTTP/2, such as `:path`. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Time in microseconds by the machine's monotonic clock, which all processes share. */
+  /** Arrival time in microseconds, by the machine's monotonic clock, which is the same for all processes. */
   readonly atUs: number
 }
 
-/** APNs' limit for a connection. */
+/** Limit of concurrent HTTP/2 streams of a connection, as at APNs. */
 const MAX_STREAMS = 1000
-/** Longer than any pause of the bench. */
+/** Time until an idle connection is closed, in milliseconds. It is longer than any pause of the bench. */
 const KEEP_ALIVE_MS = 600_000
 
 interface Burst {
@@ -48,18 +48,24 @@ export async function open(service: PushService, certificate: Certificate): Prom
   return (await onLoopback(server)).port
 }
 
-/** From now on a burst of so many pushes, each answered after `answerMs`. `keeps`: {@link burst} brings them along. */
+/**
+ * Starts a new burst of `count` pushes, each answered after `answerMs`. `keeps`: whether {@link burst} returns the
+ * pushes.
+ */
 export function expect(count: number, answerMs: number, keeps: boolean): void {
   const whole = deferred()
   current = { count, answerMs, keeps, whole, pushes: [], arrived: 0, answered: 0, beganUs: 0, endedUs: 0 }
 }
 
-/** How many pushes of the burst have come. */
+/** Returns the number of pushes of the burst that have arrived. */
 export function arrived(): number {
   return current.arrived
 }
 
-/** Resolves once the last push of it is answered, with the seconds from the first that came to the last answer. */
+/**
+ * Resolves once the last push of the burst is answered. Returns the seconds from the first arrival to the last answer,
+ * and the pushes.
+ */
 export async function burst() {
   await current.whole.promise
   return { seconds: (current.endedUs - current.beganUs) / 1_000_000, pushes: current.pushes }
@@ -69,7 +75,7 @@ function nowUs(): number {
   return Number(process.hrtime.bigint() / 1000n)
 }
 
-/** Reads one push to its end, and has it answered when it is time. */
+/** Reads one push to its end, and answers it after the delay of the burst. */
 function take(request: Readable, path: string, headers: IncomingHttpHeaders, answer: () => void): void {
   const burst = current
   const atUs = nowUs()
@@ -94,7 +100,7 @@ function take(request: Readable, path: string, headers: IncomingHttpHeaders, ans
   })
 }
 
-/** Both as lean as they can be: neither looks at what it is sent. */
+/** A minimal FCM server. Like the APNs server, it does not check the pushes. */
 function fcmServer(certificate: Certificate): Server {
   return createServer({ ...certificate, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const json = (body: object) =>

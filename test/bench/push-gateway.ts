@@ -17,9 +17,9 @@ export async function startPushGateway(service: PushService) {
   return {
     ...program,
     port,
-    /** In PEM, of who signed its certificate. */
+    /** CA of the gateway's certificate, in PEM. */
     ca: certificates.ca,
-    /** `push` of a sidecar's configuration that sends here. */
+    /** The object `push` of a configuration for a sidecar that uses this gateway. */
     settings: { [service]: await settingsOf(service, certificates, port) },
     async close() {
       await program.close()
@@ -28,7 +28,7 @@ export async function startPushGateway(service: PushService) {
   }
 }
 
-/** With sound credentials, which the gateway does not look at. */
+/** Returns the settings, with valid credentials that the gateway does not check. */
 async function settingsOf(service: PushService, { folder, caFile }: ServerFiles, port: number): Promise<object> {
   await writeCredentials(folder, { serviceAccountFile: 'service-account.json', apnsKeyFile: 'signing-key.p8' })
   if (service === 'fcm')

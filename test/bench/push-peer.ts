@@ -2,7 +2,7 @@ import { type ClientHttp2Session, connect } from 'node:http2'
 import { Agent, request } from 'node:https'
 import type { KeptPush, PushService } from './push-gateway-server.ts'
 
-/** Where it connects to, what it sends, and how much of it at a time. */
+/** Orders for the peer: the gateway, the pushes to send, and the limit of pushes in flight. */
 interface PeerOrder {
   readonly service: PushService
   readonly port: number
@@ -16,8 +16,8 @@ type Send = (push: KeptPush) => Promise<void>
 let sendAll: () => Promise<void> = async () => undefined
 
 /**
- * The yardstick: Node's own client, which sends what it was given, and looks at the status of what comes back. Resolves
- * once it is connected.
+ * Connects the peer of the comparison: the HTTP client of Node.js, which sends prepared pushes and checks the status of
+ * each answer. Resolves once it is connected.
  */
 export async function open({ service, port, ca, pushes, inFlight }: PeerOrder): Promise<void> {
   const sendOne = service === 'fcm' ? overHttps(port, ca, inFlight) : await overHttp2(port, ca)
@@ -30,7 +30,7 @@ export async function open({ service, port, ca, pushes, inFlight }: PeerOrder): 
   }
 }
 
-/** Sends all of it. @returns the microseconds of CPU time that this took */
+/** Sends all pushes. @returns the CPU time of this in microseconds */
 export async function send(): Promise<number> {
   const usageBefore = process.cpuUsage()
   await sendAll()
@@ -40,7 +40,7 @@ export async function send(): Promise<number> {
 
 function overHttps(port: number, ca: string, connections: number): Send {
   const agent = new Agent({ keepAlive: true, maxSockets: connections, ca })
-  // The name in the pushes' Host is not that of the certificate.
+  // Without a TLS server name, because the Host header of the pushes has another name than the certificate.
   const to = { host: '127.0.0.1', port, servername: '', agent, method: 'POST' }
   return ({ path, headers, body }) =>
     new Promise((resolve, reject) => {

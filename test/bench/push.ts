@@ -11,12 +11,12 @@ import { type Phone, pushTokenOf } from './stations.ts'
 const STATIONS = 5000
 const ROUNDS = 5
 const ANSWERS_MS = [0, 100] as const
-/** The deployed default. It is long enough to store a whole burst before the first push. */
+/** The default of `push.coalesceMs`. It is long enough to store a whole burst before the first push. */
 const COALESCE_MS = 2000
 const SETTLED_WITHIN_MS = 60_000
 const ASK_EVERY_MS = 200
 const LONE_MESSAGES = 100
-/** None is sent at the moment at which another's window ends. */
+/** Interval between single messages. No message is sent at the moment at which the window of another ends. */
 const LONE_EVERY_MS = 53
 
 const SERVICES = [
@@ -37,17 +37,17 @@ const SERVICES = [
 type Service = (typeof SERVICES)[number]
 
 /**
- * The built sidecar with the vendors' real clients, against a gateway in its own process that accepts everything: 5,000
- * stations with one message each.
+ * Measures the built sidecar with the vendors' real client libraries: 5,000 stations with one message each. The gateway
+ * is in its own process and accepts everything.
  *
- * - `push.fcm`, `push.apns`: pushes a second at the gateway, from the first to the last answer. It answers at once.
- *   Ours fall due as fast as their messages were stored; the peer has all of them at once. `….cpu` is the sidecar's CPU
- *   time for each, from the end of storing to the last outcome.
+ * - `push.fcm`, `push.apns`: pushes per second at the gateway, from the first to the last answer. The gateway answers
+ *   at once. Our pushes become due at the rate at which their messages were stored; the peer has all of them at once.
+ *   `….cpu` is the sidecar's CPU time for each push, from the end of storing to the last outcome.
  * - `….100`, `….100.cpu`: the same with answers after 100 ms.
- * - `push.latency`, `push.latency.apns`: from sending a lone message's line to receiving its push, beyond the window in
- *   which messages are gathered.
+ * - `push.latency`, `push.latency.apns`: the time from sending the line of a single message until its push arrives,
+ *   minus the coalescing window.
  *
- * The peer sends the sidecar's requests again, byte by byte.
+ * The peer sends exactly the same requests as the sidecar.
  */
 export async function pushBench(): Promise<readonly Measurement[]> {
   const bursts: Measurement[] = []
@@ -68,11 +68,11 @@ async function measured(single: Service): Promise<{ rows: readonly Measurement[]
   await gateway.call('expect', 1, 0, false)
   const loaded = await startLoaded({ stations: STATIONS - 1, messagesEach: 0, platform: single.platform, push })
   try {
-    // The one more that a load has gets its pushes, too, and had a message by now.
+    // The acknowledging station has received a message by now. Wait until its pushes are sent.
     await gateway.call('burst')
     await settled(loaded)
     const sides = { loaded, gateway, peer }
-    // The first run of each only warms up.
+    // The first run of each side only warms it up.
     const { pushes } = await burst(sides, 0, true)
     const { service, inFlight } = single
     await peer.call('open', { service, inFlight, port: gateway.port, ca: gateway.ca, pushes })
@@ -104,7 +104,7 @@ async function burstRows(
   return [beside(name, 'pushes/s', rate, peerName), beside(`${name}.cpu`, 'µs CPU/push', cpu, peerName, 'less')]
 }
 
-/** @returns the pushes where they were to be kept, and CPU time of one */
+/** @returns the pushes, if `keeps` is set, and the CPU time of one push */
 async function burst({ loaded, gateway }: Pick<Sides, 'loaded' | 'gateway'>, answerMs: number, keeps = false) {
   await gateway.call('expect', STATIONS, answerMs, keeps)
   loaded.send(loaded.stations.length)
@@ -124,7 +124,7 @@ async function peerBurst({ gateway, peer }: Pick<Sides, 'gateway' | 'peer'>, ans
   return { perSecond: STATIONS / seconds, cpuUs: cpuUs / STATIONS, pushes }
 }
 
-/** Throws unless the gateway received the same from both, in any order. */
+/** Throws unless the gateway received the same pushes from both sides, in any order. */
 function checkSame(product: readonly KeptPush[], peers: readonly KeptPush[]): void {
   const textOf = ({ path, headers, body }: KeptPush) =>
     JSON.stringify([path, Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1)), body])
@@ -134,7 +134,7 @@ function checkSame(product: readonly KeptPush[], peers: readonly KeptPush[]): vo
       throw new Error(`The peer does not send the same: not ${text}, but ${textsOfPeer[index]}`)
 }
 
-/** Resolves once no notification is under way, and the database has all outcomes. */
+/** Resolves once no notification is in flight, and the database has all outcomes. */
 async function settled({ sidecar }: LoadedSidecar): Promise<void> {
   for (const begun = performance.now(); (await gauge(sidecar, 'pushes_under_way')) > 0; ) {
     if (performance.now() - begun > SETTLED_WITHIN_MS) throw new Error('The pushes did not come to an end.')
@@ -142,7 +142,7 @@ async function settled({ sidecar }: LoadedSidecar): Promise<void> {
   }
 }
 
-/** In milliseconds. */
+/** Returns the latency of a single push, in milliseconds. */
 async function latency({ loaded, gateway }: Pick<Sides, 'loaded' | 'gateway'>, platform: Phone): Promise<number> {
   await gateway.call('expect', LONE_MESSAGES, 0, true)
   const stations = loaded.stations.slice(0, LONE_MESSAGES)

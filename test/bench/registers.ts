@@ -9,18 +9,18 @@ import { bareUpstream } from './upstream.ts'
 
 const ROUNDS = 3
 const CALLERS = 200
-/** Requests of a round: more than are answered in it, so that each is sent once. */
+/** Number of requests for a round. It is more than a round can answer, so that none is sent twice. */
 const REQUESTS = 8000
 const WARM_UP_MS = 200
 const ROUND_MS = 900
-/** Stations that bring new tokens. */
+/** Number of stations that register new tokens. */
 const KNOWN = 500
 const PEER = 'the same on SQLite, which asks no other process'
 
 /**
- * Registrations per second that the database must store, from 200 phones at once with an address each. PostgreSQL runs
- * on the same machine and flushes its commits. `api.register.postgres` is for new stations, `….token` for stations with
- * a new push token each time.
+ * Measures the registrations per second that change the database, from 200 phones at once, each with its own address.
+ * PostgreSQL runs on the same machine and flushes its commits. `api.register.postgres` is for new stations, `….token`
+ * for stations with a new push token each time.
  */
 export async function registersBench(): Promise<readonly Measurement[]> {
   const bin = installedPostgres()
@@ -74,7 +74,10 @@ async function row(name: string, bodies: Bodies, { ours, peer, client }: RowPart
   return beside(name, 'requests/s', { ours: median(turns.ours), peer: median(turns.peer) }, PEER)
 }
 
-/** Throws if a request was sent twice: the second time it brings nothing to store. */
+/**
+ * Returns the registrations per second. Throws if a request was sent twice, because the second one has nothing to
+ * store.
+ */
 async function rate({ url, pid }: BuiltSidecar, client: LoadClient, bodies: readonly object[]): Promise<number> {
   const { requestsPerSecond } = await client.call('load', {
     port: Number(new URL(url).port),

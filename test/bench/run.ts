@@ -16,7 +16,7 @@ import { severalBench } from './several.ts'
 import { sidecarStartBench } from './sidecar-start.ts'
 import { upstreamBytesBench } from './upstream-bytes.ts'
 
-/** In this order; each question has a file. `rows` are what the names of its rows begin with. */
+/** The benches in the order in which they run, one per file. `rows`: the beginnings of the names of their rows. */
 const BENCHES = [
   { rows: ['packets'], bench: packetsBench },
   { rows: ['pipeline'], bench: durableBench },
@@ -49,7 +49,7 @@ for (const { rows: names, bench } of benches) {
   process.stderr.write(`${names.join(', ')}: ${Math.round((performance.now() - begun) / 1000)} s\n`)
 }
 const wanted = rows.filter(({ name }) => values.only === undefined || isOf(name, values.only))
-// A name further than any row's is one that there is not: its neighbours help to find the right one.
+// If no row has the given name, all rows of its bench are shown, so that the user finds the right name.
 const shown = wanted.length > 0 ? wanted : rows
 process.stdout.write(`${table(shown)}\n`)
 if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(shown, null, 2)}\n`)

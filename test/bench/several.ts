@@ -21,24 +21,24 @@ const INSTANCES = 3
 const PEER = 'the same on SQLite, which asks no other process and shares with none'
 const MOST_MS = 60_000
 
-/** Where Debian keeps each version of its own. */
+/** Folder in which Debian installs the versions of PostgreSQL. */
 const INSTALLED = '/usr/lib/postgresql'
 
 /**
- * The sidecar on PostgreSQL on the same machine, which flushes its commits. It uses the newest installed version: the
- * one from npm is built to be small and takes half as long again.
+ * Measures the sidecar with PostgreSQL on the same machine, which flushes its commits. It uses the newest installed
+ * version, because the build from npm takes half as long again.
  *
- * - `pipeline.postgres`: like `pipeline.durable`, for one process, and for two and three that hear different messages;
- *   the last two beside one.
- * - `api.sync.postgres`: like `api.sync`; each request asks the database.
- * - `….cpu`: CPU time of one, ours beside that of the database.
- * - `pipeline.takeover`: of three instances, seconds from the death of one of two listeners until two listen again.
+ * - `pipeline.postgres`: like `pipeline.durable`, for one process, and for two and three processes that receive
+ *   different messages. The peer of the last two is one process.
+ * - `api.sync.postgres`: like `api.sync`, but each request queries the database.
+ * - `….cpu`: CPU time of one message or request in the sidecar. The peer is that of the database.
+ * - `pipeline.takeover`: seconds from the crash of one of two listeners, among three instances, until two listen again.
  */
 export async function severalBench(): Promise<readonly Measurement[]> {
   const bin = installedPostgres()
   const postgres = await startPostgres({ durable: true, ...(bin !== undefined && { bin }) })
   try {
-    // First, while there are no stations with filters that would take time.
+    // Measured first, because the filters of stations would take time later.
     const takeover = await takeoverRow(postgres.address)
     return [...(await loadRows(postgres)), takeover]
   } finally {
@@ -46,7 +46,7 @@ export async function severalBench(): Promise<readonly Measurement[]> {
   }
 }
 
-/** The folder of programs of the newest PostgreSQL that Debian has installed. */
+/** Returns the folder with the programs of the newest installed PostgreSQL; undefined if there is none. */
 export function installedPostgres(): string | undefined {
   const versions = existsSync(INSTALLED) ? readdirSync(INSTALLED).toSorted((a, b) => Number(b) - Number(a)) : []
   return versions.map((version) => join(INSTALLED, version, 'bin')).find((bin) => existsSync(join(bin, 'postgres')))
@@ -90,9 +90,10 @@ async function loadRows(postgres: Postgres): Promise<readonly Measurement[]> {
 type Cost = Awaited<ReturnType<typeof costOf>>
 
 /**
- * Of one message or request, in microseconds; `database` is that of all processes of the server.
+ * Returns the CPU time of one message or request, in microseconds. `database`: the CPU time of all processes of
+ * PostgreSQL.
  *
- * @param count how many there are in a round; as many as in a second where it is not given
+ * @param count number of messages or requests in a round; by default as many as in a second
  */
 async function costOf(
   { sidecar }: LoadedSidecar,
@@ -106,7 +107,7 @@ async function costOf(
   return { perSecond, ours: each(product, sidecar.cpuMicroseconds()), database: each(database, cpuOf(postgres)) }
 }
 
-/** CPU time of a server and of its processes, in microseconds. */
+/** Returns the CPU time of PostgreSQL with all its processes, in microseconds. */
 function cpuOf(postgres: Postgres): number {
   const pid = postgres.pid() ?? 0
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
@@ -122,7 +123,7 @@ function costRows(name: string, each: string, costs: readonly Cost[], peer: read
   ]
 }
 
-/** Messages a second of bursts that each of them gets at once. */
+/** Returns the messages per second of all sidecars together, when all receive a burst at the same time. */
 async function burstOfAll(all: readonly LoadedSidecar[]): Promise<number> {
   const begun = performance.now()
   await Promise.all(all.map((item) => burst(item, STATIONS)))
@@ -157,7 +158,7 @@ async function takeoverRow(database: string): Promise<Measurement> {
   return alone('pipeline.takeover', 's', median(seconds))
 }
 
-/** An instance, and the APRS-IS server that it alone uses. */
+/** Starts an instance, and an APRS-IS server that only this instance uses. */
 async function startMember(database: string, instance: string) {
   const server = await startAprsIs({ serverCall: instance.toUpperCase() })
   const { host, port } = server
@@ -167,7 +168,7 @@ async function startMember(database: string, instance: string) {
 
 const isListening = ({ server }: Member): boolean => server.clients().length > 0
 
-/** Resolves once as many of them listen as should. */
+/** Resolves once as many instances listen as should. */
 async function listening(members: readonly Member[]): Promise<void> {
   const late = AbortSignal.timeout(MOST_MS)
   while (members.filter(isListening).length < LISTENERS) {

@@ -8,8 +8,8 @@ import { bareUpstream } from './upstream.ts'
 const ROUNDS = 5
 
 /**
- * The built sidecar with both gateways configured: until it is listening, and its resident memory once it is logged in
- * upstream.
+ * Measures the built sidecar with both gateways: the time until it is listening, and its resident memory once it is
+ * logged in to APRS-IS.
  */
 export async function sidecarStartBench(): Promise<readonly Measurement[]> {
   const certificates = await makeCertificates()

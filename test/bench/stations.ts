@@ -11,17 +11,17 @@ const AT_ONCE = 50
 export type Phone = 'android' | 'ios'
 
 export interface Registrations {
-  /** Platform of all of them; `android` by default. */
+  /** Platform of all devices. Default: `android`. */
   readonly platform?: Phone
-  /** Devices of each station, all but the first with an id; 1 by default. */
+  /** Number of devices of each station. All but the first have an id. Default: 1. */
   readonly devices?: number
   /** Stations that acknowledge their messages. */
   readonly acknowledging?: readonly string[]
-  /** In PEM, where the sidecar serves TLS. */
+  /** CA of the sidecar's certificate in PEM; undefined for plain HTTP. */
   readonly ca?: string | undefined
 }
 
-/** Registers them over the API, many at once. */
+/** Registers the stations through the API, many at once. */
 export async function registerStations(
   { url }: BuiltSidecar,
   callsigns: readonly string[],
@@ -52,7 +52,7 @@ export function claim(callsign: string) {
   return { callsign, ssid: 0, auth: passcodeOf(callsign) }
 }
 
-/** As long as Android's tokens here, and as the vendor's for iPhones. */
+/** Returns a push token for a station. A token for iOS is as long as a real one. */
 export function pushTokenOf(callsign: string, platform: Phone): string {
   return platform === 'android' ? `token-of-${callsign}` : createHash('sha256').update(callsign).digest('hex')
 }

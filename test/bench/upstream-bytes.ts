@@ -8,16 +8,16 @@ import { registerStations } from './stations.ts'
 
 const STATIONS = Array.from({ length: 5000 }, (_, index) => `B${index + 1000}X`)
 const MESSAGES = 20_000
-/** One message in so many is for a registered station. */
+/** One of this many messages is addressed to a registered station. */
 const OURS_IN = 100
 const ASK_EVERY_MS = 200
 const PEER = 'one connection that takes all messages, has no filter to change and stores none'
 
 /**
- * The saving by the filter, at a server with the measured limits of APRS-IS: bytes in both directions, from the first
- * login through all registrations to the end of 20,000 messages, 200 of which are for the stations. The peer is the
- * simplest client that misses none of them: one connection with a filter for all messages. Counted, not timed: one
- * round.
+ * Measures how many bytes the filter saves, at a server with the measured limits of APRS-IS. It counts the bytes in
+ * both directions, from the first login through all registrations to the end of 20,000 messages. 200 of them are for
+ * the stations. The peer is the simplest client that misses none: one connection with a filter for all messages. One
+ * round suffices, because nothing is timed.
  */
 export async function upstreamBytesBench(): Promise<Measurement> {
   return beside('upstream.bytes', 'bytes', { ours: await ours(), peer: await everything() }, PEER, 'less')
@@ -56,8 +56,8 @@ async function everything(): Promise<number> {
 }
 
 /**
- * Sends in steps, so that no client is too slow for the server. Waits until our messages are stored, if a sidecar
- * stores them.
+ * Sends the messages in steps, so that the server does not drop a slow client. With a sidecar, it waits until the
+ * messages are stored.
  */
 async function deliver(server: AprsIsServer, sidecar?: BuiltSidecar): Promise<void> {
   for (let index = 0; index < MESSAGES; index += 1) {

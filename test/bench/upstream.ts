@@ -3,12 +3,12 @@ import { createInterface } from 'node:readline'
 import { onLoopback } from '../support/on-loopback.ts'
 
 const BANNER = '# bare 1.0\r\n'
-/** Real servers do so: a client leaves a silent one, and it may be silent while another sidecar is loaded. */
+/** Interval of comment lines. Like a real server, it must send them, because clients leave a silent server. */
 const COMMENT_EVERY_MS = 20_000
 
 /**
- * The least that a client takes for an APRS-IS server, so that its cost does not count: login, filter, then lines as
- * given.
+ * A minimal APRS-IS server, so that its cost is negligible. It answers login and filter, and then sends the given
+ * lines.
  */
 export type BareUpstream = Awaited<ReturnType<typeof bareUpstream>>
 
@@ -26,7 +26,7 @@ export async function bareUpstream() {
     socket.setNoDelay(true)
     socket.write(BANNER)
     const lines = createInterface({ input: socket })
-    // It passes on what the socket says, and a client that leaves may reset its connection.
+    // `lines` emits the errors of the socket, and a leaving client may reset its connection.
     lines.on('error', () => socket.destroy())
     lines.on('line', (line) => {
       const [, call] = /^user (\S+) pass /.exec(line) ?? []
@@ -47,15 +47,15 @@ export async function bareUpstream() {
   }, COMMENT_EVERY_MS)
   return {
     port,
-    /** The first login. */
+    /** Resolves at the first login. */
     client,
-    /** Sends lines over the newest login: clients open and leave connections when their filter changes. */
+    /** Sends lines over the newest login, because clients may open a new connection when their filter changes. */
     send(lines: string) {
       const newest = logins.findLast((socket) => socket.writable)
       if (!newest) throw new Error('Nobody is logged in.')
       newest.write(lines)
     },
-    /** Lines that the client sent, after its login. */
+    /** Calls `listener` with each line that the client sends after its login. */
     onLine: (listener: (line: string) => void) => void listeners.push(listener),
     close: () => {
       clearInterval(comments)

@@ -72,7 +72,7 @@ export const PROXIES = Object.keys(PROGRAMS) as readonly ProxyName[]
 /**
  * Starts a proxy program: the installed one, or otherwise Debian's package, unpacked outside the system.
  *
- * @param site configuration of the site, as an administrator adds it to that of the package
+ * @param site configuration of the site, without the parts that `around` adds
  * @param port port on which the proxy listens, at least on 127.0.0.1
  * @returns the reason as a text, if there is no proxy
  * @throws Error with its output if it does not start
