@@ -21,7 +21,10 @@ interface AvatarsParts {
 
 /** Number of requested stations that count as one request in the rate limit. */
 const STATIONS_PER_COUNT = 10
-/** Limit of all bytes in flight up to which avatars are sent. The rest is reserved for syncs and registrations. */
+/**
+ * Limit of all bytes in flight beyond which no avatars are sent. The bytes above it are reserved for syncs and
+ * registrations.
+ */
 const MAX_AVATAR_BYTES = 24_000_000
 
 /** `/v1/avatars`: answers with the full avatars of up to 50 stations. Stations without an avatar are absent. */

@@ -141,7 +141,8 @@ class SqliteHousekeeping implements Housekeeping {
   }
 
   /**
-   * Refreshes the statistics of the query planner from a sample. Without the limit, this took 100 ms for 200,000 rows.
+   * Refreshes the statistics of the query planner from a sample. Without `analysis_limit`, this took 100 ms for 200,000
+   * rows.
    */
   async #refreshStatistics(): Promise<void> {
     await this.#parts.database.read(async (queries) => {

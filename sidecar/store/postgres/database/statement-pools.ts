@@ -91,8 +91,8 @@ export class StatementPools {
   }
 
   /**
-   * Names a prepared statement by a hash of its text. A pooler may share a session among instances, so names must
-   * agree.
+   * Names a prepared statement by a hash of its text, so that all instances use the same name. A pooler may share a
+   * session among instances.
    */
   #nameOf(text: string): string {
     let name = this.#names.get(text)

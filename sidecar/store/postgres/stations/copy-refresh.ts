@@ -32,8 +32,9 @@ interface CopyRefreshParts {
  * Keeps the copy of the registry up to date with the changes of all instances.
  *
  * `load` reads all stations. From then on, `follow` reads only the stations that changed after the newest stamp in the
- * copy. It loads everything again if that stamp cannot be used. That is so if another server took over (its timeline
- * differs), if the stamp of the database went back, or if the records of changes since that stamp were deleted.
+ * copy. It loads everything again if that stamp cannot be used. The stamp cannot be used if another server took over
+ * (its timeline differs), if the stamp of the database went back, or if the records of changes since that stamp were
+ * deleted.
  *
  * A refresh runs after each notification and at least once a second. Only one runs at a time. A notification during a
  * refresh starts another one after it. A failed refresh changes nothing; the next one reads the same changes again.

@@ -133,7 +133,7 @@ BEGIN
 
     -- Makes the notifications due in the transaction that stores the messages. So no message is durable without its
     -- notification being due. Sorted, because every statement locks these rows in the order of keys. If `oldest_at` is
-    -- in the future, the clock was set back. Then `due_at` moves forward, because the window would otherwise end too
+    -- in the future, the clock was set back. Then `due_at` becomes earlier, because the window would otherwise end too
     -- late.
     INSERT INTO push_due AS due (station, newest, due_at, oldest_at)
       SELECT device.key, base + latest, now + coalesce_ms, now - oldest

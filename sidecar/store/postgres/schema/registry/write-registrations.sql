@@ -27,7 +27,8 @@ BEGIN
       last_seen_at = excluded.last_seen_at;
   PERFORM prove_stations(ARRAY(
     SELECT key FROM unnest(kinds, its_keys) AS one (kind, key) WHERE kind IN ('joined', 'refreshed')));
-  -- Marks the token of another device as dead if it is the same token: that phone now uses another device id.
+  -- If another device of the station has the same token, marks the token of that device as dead. The phone now uses a
+  -- new device id.
   UPDATE device SET token_dead = true FROM unnest(kinds, own, its_keys, its_tokens) AS one (kind, device, key, token)
     WHERE one.kind IN ('created', 'joined', 'refreshed') AND station = one.key AND device.key <> one.device
       AND push_token = one.token AND NOT token_dead;

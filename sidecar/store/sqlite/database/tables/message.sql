@@ -1,6 +1,7 @@
 -- Messages in the order of their arrival, so that messages which arrive together are neighbours in the file. The ring
--- of a station is its newest `per_station` rows. An index in memory knows them. Older rows were dropped from the ring,
--- and stay while duplicates of them may arrive. A row with a negative `time` is in no ring, even if rings grow later.
+-- of a station is its newest `per_station` rows. An index in memory lists these rows. Older rows were dropped from the
+-- ring, and stay while duplicates of them may arrive. A row with a negative `time` is in no ring, even if rings grow
+-- later.
 CREATE TABLE message (
   -- The stamp: a unique server time in milliseconds.
   time INTEGER PRIMARY KEY,
