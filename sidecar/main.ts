@@ -22,8 +22,8 @@ const CLOSE_WITHIN_MS = 4800
 
 /**
  * How long to try each address of a host except the last one, in milliseconds. The default of Node.js, 250 ms, is less
- * than a round trip by satellite. With it, a satellite user could reach a host only at its last address, which may be
- * an IPv6 address without a route.
+ * than a round trip by satellite. With that default, a machine behind a satellite link could only connect to the last
+ * address, which may be an IPv6 address without a route.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 

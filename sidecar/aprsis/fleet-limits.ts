@@ -15,7 +15,7 @@ export interface FleetLimits {
   readonly maxOpen: number
   /** True if the number of login callsigns is what limits the connections; false if `aprsis.maxConnections` is. */
   readonly isLimitedByCallsigns: boolean
-  /** For the log: the instruction to the operator if the filters have no room for all stations. */
+  /** Instruction to the operator in the log if the filters have no room for all stations. */
   readonly remedy: string
 }
 

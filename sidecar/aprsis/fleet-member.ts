@@ -41,7 +41,7 @@ export class FleetMember implements Member {
     return this.state === 'up' || this.state === 'confirming' || this.state === 'unconfirmed'
   }
 
-  /** Whether the server has the newest filter. An unconfirmed filter counts as set. */
+  /** Whether the server has the newest filter. For a server that does not answer `#filter` lines, this is assumed. */
   get isFilterSet(): boolean {
     return this.state === 'up' || this.state === 'unconfirmed'
   }

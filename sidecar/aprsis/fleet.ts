@@ -153,7 +153,7 @@ export class Fleet {
     for (const { connection } of this.#all()) connection.resume()
   }
 
-  /** Whether a server has a filter with each station, except for the stations that are left out. */
+  /** Whether each station is in a filter that is set at a server. Stations that are left out are not required. */
   ready(): boolean {
     if (!this.#wanted) return false
     const filters = [...this.#members.values()].filter(({ isFilterSet }) => isFilterSet).map(({ stations }) => stations)

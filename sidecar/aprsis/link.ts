@@ -35,7 +35,7 @@ export interface LinkParts {
 
 /** The state of the link, for readiness and the status page. */
 export interface LinkStatus {
-  /** Whether a server has a filter with each station, except for the stations that are left out. */
+  /** Whether each station is in a filter that is set at a server. Stations that are left out are not required. */
   readonly ready: boolean
   /** Whether at least one login is up. */
   readonly connected: boolean

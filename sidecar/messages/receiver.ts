@@ -65,7 +65,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     try {
       metrics.count('acks_received', await receivedAcks.append(received))
     } catch {
-      // Nothing is logged here: while the store fails, messages are lost too, and their loss is logged.
+      // The loss of acks is not logged. While the store fails, messages are lost too, and that is logged.
       metrics.count('acks_lost', received.length)
     }
   }

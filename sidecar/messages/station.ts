@@ -61,7 +61,7 @@ export interface Station {
   readonly key: StationKey
   /** Stamp of the first registration. Messages stored before it do not belong to this registration. */
   readonly registeredAt: number
-  /** At least one device, in the order of their first registration. */
+  /** The devices in the order of their first registration; at least one. */
   readonly devices: readonly Device[]
   readonly avatar: Avatar
 }

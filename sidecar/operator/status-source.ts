@@ -58,8 +58,8 @@ export class StatusSource {
   }
 
   /**
-   * Returns the current obstacles. If the disk is nearly full, it first tries a write, because none may have failed yet
-   * since the disk became full.
+   * Returns the current obstacles. If the disk is nearly full, it first makes a test write, because the sidecar may not
+   * have written anything since the disk became full.
    */
   async currentObstacles(): Promise<readonly Obstacle[]> {
     if ((await this.diskFreeBytes()) < SCARCE_BYTES) await this.#soon(this.#parts.store.probe(), undefined)

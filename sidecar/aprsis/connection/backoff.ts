@@ -2,8 +2,8 @@ const SHORTEST_MS = 1000
 const LONGEST_MS = 60_000
 
 /**
- * Range of the delay after a dropped login. It is short enough that a connection is up again within 5 s, and long
- * enough that the server need not handle a login every second.
+ * Range of the delay after a dropped login, in milliseconds. It is short enough that a connection is up again within 5
+ * s, and long enough that the server need not handle a login every second.
  */
 const DROPPED_SHORTEST_MS = 2000
 const DROPPED_LONGEST_MS = 4000

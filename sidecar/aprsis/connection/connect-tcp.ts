@@ -6,8 +6,8 @@ export type Connect = (to: { readonly host: string; readonly port: number }) => 
 
 /**
  * How long to try each address of a host name except the last one. The default of Node.js, 250 ms, is less than a round
- * trip by satellite. With it, a satellite user could reach a host only at its last address, which may be an IPv6
- * address without a route.
+ * trip by satellite. With that default, a machine behind a satellite link could only connect to the last address, which
+ * may be an IPv6 address without a route.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 

@@ -48,7 +48,7 @@ export class Outages {
     return isPowerOfTwo(this.#drops)
   }
 
-  /** Call when a login has lasted long enough. The next fault then counts as the first one again. */
+  /** Forgets all drops and failures. Call when a login has been stable for a minute. */
   recovered(): void {
     this.#failures = 0
     this.#drops = 0

@@ -4,8 +4,8 @@ const WINDOW_MS = 15 * 60_000
 const MAX_KEPT = 20
 
 /**
- * Number of drops within the window that counts as flapping. A restart of the server causes one drop, and an unreliable
- * network two.
+ * Number of drops within 15 minutes at which the connection is considered flapping. A restart of the server causes one
+ * drop, and an unreliable network two.
  */
 export const FLAPPING_DROPS = 3
 

@@ -1,8 +1,9 @@
 import type { Clock, Timer } from '../../clock.ts'
 
 /**
- * APRS-IS servers send a comment line every 20 s, so a connection without a line for 60 to 75 s is dead. Only complete
- * lines prove that the server is alive, because some middleboxes send single bytes on a dead connection.
+ * Interval of the check, in milliseconds. APRS-IS servers send a comment line every 20 s. So a connection without a
+ * complete line for {@link SILENT_TICKS} intervals is dead. Single bytes prove nothing, because some middleboxes send
+ * them on a dead connection.
  */
 const TICK_MS = 15_000
 const SILENT_TICKS = 5

@@ -29,14 +29,15 @@ export interface PlanLimits extends FilterForm {
   readonly maxConnections: number
 }
 
+/** A planned connection: an existing one (`carrier`), or a new one. `bytes`: the length of its filter. */
 interface Bin {
   readonly carrier: Carrier | undefined
-  /** The same set object as `carrier.stations` if the stations are unchanged, as in most cases. */
+  /** The stations of its filter. If they are unchanged, this is the same set object as `carrier.stations`. */
   readonly stations: ReadonlySet<StationKey>
   readonly bytes: number
 }
 
-/** A bin and the stations to add to it. `bytes` includes the added stations. */
+/** A bin and the stations to add to it. `bytes`: the length of the filter with the added stations. */
 interface Filling {
   readonly bin: Bin
   readonly added: StationKey[]
@@ -53,10 +54,10 @@ interface Shares {
 }
 
 /**
- * Distributes the stations over connections. A filter of up to {@link IN_PLACE_BYTES} can be changed on a running
- * connection. A longer filter needs a new login, which costs up to 8 KB. So new stations go to one connection with a
- * small filter, and removed stations stay in the big filters. Once the small filter is full or `compact` is set, all
- * filters are rebuilt.
+ * Plans which connection has which stations in its filter. A filter of up to {@link IN_PLACE_BYTES} can be changed on a
+ * running connection. A longer filter needs a new login, which costs up to 8 KB. So new stations go to one connection
+ * with a small filter, and removed stations stay in the big filters. Once the small filter is full or `compact` is set,
+ * all filters are rebuilt.
  *
  * `carriers`: the connections, newest first. If two have the same station, the newer one keeps it.
  */

@@ -5,8 +5,8 @@ import { freeLoginCallsign } from './login-callsigns.ts'
 export interface CallsignSource {
   /**
    * Returns a callsign for one more connection. It is neither in `inUse` nor a station in `stations`. Returns undefined
-   * if none is free now. Then, unless {@link exhausted}, the source has requested another callsign, and the fleet tries
-   * again once it is granted.
+   * if none is free now. Then the source requests another callsign, unless it is {@link exhausted}. The fleet tries
+   * again when that request is granted.
    */
   take(inUse: ReadonlySet<string>, stations: ReadonlySet<StationKey>): string | undefined
   readonly exhausted: boolean

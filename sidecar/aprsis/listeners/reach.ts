@@ -38,7 +38,7 @@ export class Reach {
     this.#restsUntil = this.#clock.elapsed() + REST_MS
   }
 
-  /** Call when the instance has just become a listener. */
+  /** Forgets the time without a login and ends the rest. Call when the instance has just become a listener. */
   reset(): void {
     this.#withoutLoginSince = undefined
     this.#restsUntil = Number.NEGATIVE_INFINITY

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../clock.ts'
 
-/** Interval between the starts of two rounds. */
+/** Interval between the starts of two rounds, in milliseconds. */
 const ROUND_MS = 1000
 
 interface RoundsParts {

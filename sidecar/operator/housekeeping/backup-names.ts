@@ -15,12 +15,12 @@ export function timeOf(name: string): number {
   return Date.parse(written.replace(/^(.{4})(..)(..T..)(..)(..)([^Z]*Z).*$/, '$1-$2-$3:$4:$5.$6'))
 }
 
-/** Returns whether a file name is that of a backup of this sidecar. Other files in the folder are never removed. */
+/** Whether a file name belongs to a backup of this sidecar. Other files in the folder are never removed. */
 export function isBackup(name: string, callsign: string): boolean {
   return new RegExp(`^${PREFIX}${callsign}-${TIME}\\.sqlite$`).test(name)
 }
 
-/** Returns whether a file name is that of an unfinished backup of this sidecar. */
+/** Whether a file name belongs to an unfinished backup of this sidecar. */
 export function isDraft(name: string, callsign: string): boolean {
   return new RegExp(`^${PREFIX}${callsign}-${TIME}\\.sqlite\\.part(-journal|-wal)?$`).test(name)
 }

@@ -201,7 +201,7 @@ async function timesIn(folder: string, callsign: string): Promise<readonly numbe
 
 function describe(error: unknown): { readonly code: string; readonly message: string } {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-  // The store's own message would name the wrong disk, which is that of the database.
+  // The message of the store would name the disk of the database instead of that of the backup folder.
   if (code === 'disk_full') return { code, message: 'There is no space left in backup.folder.' }
   return { code, message: error instanceof Error ? error.message : 'unknown error' }
 }

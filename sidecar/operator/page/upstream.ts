@@ -33,7 +33,7 @@ export interface OtherListener {
 export interface UpstreamState {
   readonly connected: boolean
   readonly verified: boolean
-  /** Whether a server has a filter with each station, except for those in `leftOut`. */
+  /** Whether each station is in a filter that is set at a server. Stations that are left out are not required. */
   readonly ready: boolean
   readonly paused: boolean
   /** Number of stations for which the filters have no room. */

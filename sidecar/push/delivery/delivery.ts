@@ -111,7 +111,8 @@ export class Deliveries {
       platform: device.platform,
       reason: isGatewayOff ? 'gateway_off' : 'token_dead',
     })
-    // For a dead token, the operator still sees the answer that made it dead, so there is no new result.
+    // For a dead token, there is no new result: the operator should still see the gateway's answer that the token is
+    // dead.
     const reason = `No push gateway is configured for ${device.platform}.`
     const result = isGatewayOff ? this.#result('gateway_off', reason) : undefined
     return this.#record(station, pushes.settle(claim, result))

@@ -5,10 +5,7 @@
 export interface Notification {
   readonly title: string
   readonly body: string
-  /**
-   * At most 64 bytes, the limit of APNs. On the phone, a notification replaces the banner of an earlier one with the
-   * same id.
-   */
+  /** Id by which a notification replaces an earlier one on the phone. It has at most 64 bytes, the limit of APNs. */
   readonly collapseId: string
   /** The data payload that the specification defines, without keys that gateways reserve. */
   readonly data: Readonly<Record<string, string>>
