@@ -231,6 +231,6 @@ export function requestText(path: string, headers: Question['headers'], value: o
 async function answerTo(url: string, headers: Question['headers'], body: object, ca: string | undefined) {
   const answer = await postJson(url, body, { headers, ca })
   const bytes = await buffer(answer)
-  const { date, connection, 'keep-alive': keepAlive, ...own } = answer.headers
-  return { headers: own as Record<string, string>, body: bytes.toString('base64') }
+  const { date, connection, 'keep-alive': keepAlive, ...apiHeaders } = answer.headers
+  return { headers: apiHeaders as Record<string, string>, body: bytes.toString('base64') }
 }

@@ -71,8 +71,8 @@ describe('The package of the sidecar alone', function () {
 
   // Shows: sidecar C12.13.
   it("building the sidecar's package a second time gives the same bytes", async () => {
-    const again = await pack('second')
-    expect((await readFile(again)).equals(await readFile(archive))).to.equal(true)
+    const secondArchive = await pack('second')
+    expect((await readFile(secondArchive)).equals(await readFile(archive))).to.equal(true)
   })
 
   // Shows: sidecar C12.13.
@@ -116,24 +116,24 @@ describe('The package of the sidecar alone', function () {
 
   // Shows: sidecar C12.13.
   it("the sidecar's package for another machine has SQLite's published binary", async () => {
-    const [other, text] = [process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64', 'binary of another processor']
+    const [machine, text] = [process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64', 'binary of another processor']
     const published = await createFolder('published')
     await mkdir(join(published.path, 'build/Release'), { recursive: true })
     await published.write('build/Release/node_sqlite3.node', text)
     const archived = (await run('tar', ['-czC', published.path, 'build'], { encoding: 'buffer' })).stdout
-    const asked: string[] = []
+    const requestedPaths: string[] = []
     const server = createServer(({ url = '' }, answer) => {
-      asked.push(url)
+      requestedPaths.push(url)
       answer.end(archived)
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
     try {
       const { port } = server.address() as AddressInfo
       const mirror = { npm_config_sqlite3_binary_host: `http://127.0.0.1:${port}`, npm_config_cache: published.path }
-      const place = dirname(await pack('other', ['--machine', other], mirror))
-      expect(asked.length).to.equal(1)
-      expect(asked[0]).to.match(new RegExp(`/sqlite3-v[\\d.]+-napi-v\\d+-${other}\\.tar\\.gz$`))
-      expect(await readdir(place)).to.include(`mesh-companion-sidecar-${version}-${other}.tgz`)
+      const place = dirname(await pack('other', ['--machine', machine], mirror))
+      expect(requestedPaths.length).to.equal(1)
+      expect(requestedPaths[0]).to.match(new RegExp(`/sqlite3-v[\\d.]+-napi-v\\d+-${machine}\\.tar\\.gz$`))
+      expect(await readdir(place)).to.include(`mesh-companion-sidecar-${version}-${machine}.tgz`)
       const binary = join(place, 'mesh-companion/node_modules/sqlite3/build/Release/node_sqlite3.node')
       expect(await readFile(binary, 'utf8')).to.equal(text)
     } finally {
@@ -143,13 +143,13 @@ describe('The package of the sidecar alone', function () {
   })
 
   it('makes no package for another machine if its SQLite binary cannot be fetched', async () => {
-    const other = process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64'
+    const machine = process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64'
     const nowhere = {
       npm_config_sqlite3_binary_host: 'http://127.0.0.1:9',
       npm_config_cache: join(folder.path, 'cache'),
     }
-    const error = await errorOf(pack('failed', ['--machine', other], nowhere))
-    expect(String(error)).to.include(`SQLite's binary for ${other} could not be fetched.`)
+    const error = await errorOf(pack('failed', ['--machine', machine], nowhere))
+    expect(String(error)).to.include(`SQLite's binary for ${machine} could not be fetched.`)
     expect(await readdir(join(folder.path, 'failed'))).to.deep.equal(['mesh-companion'])
   })
 })

@@ -108,9 +108,9 @@ describe('MeshCentral with a failing database', () => {
   const switches = { Set: join(tmpdir(), `no-set-${process.pid}`), GetAllType: join(tmpdir(), `no-get-${process.pid}`) }
   /** While the file exists, the call fails for the plugin's records. */
   const failing = Object.entries(switches).map(
-    ([call, file]) => `{ const genuine = server.db.${call}; server.db.${call} = (of, done) =>
-      (of === 'meshcompanion' || of.type === 'meshcompanion') && require('fs').existsSync(${JSON.stringify(file)})
-        ? done(new Error('disk')) : genuine(of, done) }`,
+    ([call, file]) => `{ const genuine = server.db.${call}; server.db.${call} = (query, done) =>
+      (query === 'meshcompanion' || query.type === 'meshcompanion') && require('fs').existsSync(${JSON.stringify(file)})
+        ? done(new Error('disk')) : genuine(query, done) }`,
   )
   const setup = useMesh(async () => ({ program: await alteredProgram(failing.join('\n')) }))
   afterEach(() => Promise.all(Object.values(switches).map((file) => rm(file, { force: true }))))

@@ -32,11 +32,11 @@ export const fetchAt =
           response.on('end', () => {
             const text = Buffer.concat(chunks).toString()
             const headerNames = ['content-type', 'location', 'date'] as const
-            const kept = headerNames.flatMap((name): [string, string][] => {
+            const headers = headerNames.flatMap((name): [string, string][] => {
               const value = response.headers[name]
               return value === undefined ? [] : [[name, value]]
             })
-            resolve(new Response(text === '' ? null : text, { status: response.statusCode ?? 0, headers: kept }))
+            resolve(new Response(text === '' ? null : text, { status: response.statusCode ?? 0, headers }))
           })
         },
       )

@@ -137,11 +137,13 @@ async function setUp(
         output += part
       }
       const terminal = { list: () => [], read: () => text, out: write, err: write, create: () => undefined }
-      const known = { ...names, [new URL(SERVER).hostname]: host.port }
+      const portsByName = { ...names, [new URL(SERVER).hostname]: host.port }
       const code = await checkToTheEnd(['config.json', '--live'], terminal, {
         // A wrong issuer may have the name of a real server. Tests must not send requests to it.
         fetch: (url, init) =>
-          new URL(url).hostname in known ? fetchAt(known)(url, init as RequestInit) : Promise.reject(NAME_UNKNOWN),
+          new URL(url).hostname in portsByName
+            ? fetchAt(portsByName)(url, init as RequestInit)
+            : Promise.reject(NAME_UNKNOWN),
       })
       const [, below = ''] = output.split('live:\n')
       return { code, lines: below.split('\n').flatMap((line) => (line === '' ? [] : [line.trim()])) }

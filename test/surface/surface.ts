@@ -86,14 +86,14 @@ function codes() {
 /** The events of the logs. Tests of the documents compare their tables with the sources. */
 function events() {
   const plugin = tableRows(section(readDocument('plugin/docs/troubleshooting.md'), '## Events'))
-  const others = rowsIn(textOf('every-day.md', '## The log'), 'event')
-  const at = (level: string) => others.filter((row) => row[1] === level).flatMap(([cell]) => codesIn(cell))
+  const sidecarRows = rowsIn(textOf('every-day.md', '## The log'), 'event')
+  const eventsAt = (level: string) => sidecarRows.filter((row) => row[1] === level).flatMap(([cell]) => codesIn(cell))
   return {
     plugin: plugin.flatMap(([names = '']) => inCode(names)).sort(),
     sidecar: {
       problems: [...namesIn(textOf('troubleshooting.md', '## Events'), 'event')].sort(),
-      info: at('info').sort(),
-      debug: at('debug').sort(),
+      info: eventsAt('info').sort(),
+      debug: eventsAt('debug').sort(),
     },
   }
 }

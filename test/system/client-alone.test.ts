@@ -37,10 +37,10 @@ describe('The packed client in an app without other packages', () => {
       entryPoints: ['app.js'],
       ...{ bundle: true, minify: true, write: false, metafile: true, format: 'esm', platform: 'browser' },
     })
-    const others = Object.keys(metafile.inputs).filter(
+    const foreignFiles = Object.keys(metafile.inputs).filter(
       (input) => input !== 'app.js' && !input.includes('node_modules/mesh-companion/dist/sidecar/client/'),
     )
-    expect(others).to.deep.equal([])
+    expect(foreignFiles).to.deep.equal([])
     expect(outputFiles[0]?.contents.length).to.be.below(MAX_BUNDLE_BYTES)
   })
 

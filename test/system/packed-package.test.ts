@@ -175,7 +175,7 @@ describe('The package as installed', () => {
         const json = { with: { type: 'json' } }
         const data = Promise.all(${JSON.stringify(DATA)}.map((name) => load(name, json)))
         Promise.all([faces, data]).then(([faces, data]) =>
-          console.log(JSON.stringify([faces.map(Object.keys), data.map((one) => typeof one.default)])))`
+          console.log(JSON.stringify([faces.map(Object.keys), data.map((file) => typeof file.default)])))`
       const { status, stdout, stderr } = project.node(`--input-type=${kind}`, '--no-warnings', '-e', code)
       expect({ status, stderr }).to.deep.equal(DONE)
       const [exported, data] = JSON.parse(stdout) as [readonly (readonly string[])[], readonly string[]]
@@ -210,9 +210,9 @@ describe('The package as installed', () => {
   }).timeout(60_000)
 
   describe('The package in an Express server, without the packages of the sidecar', () => {
-    // The packages of others: of the plugin, of the test kit, and of a sidecar on PostgreSQL.
-    const others = ['express', '@types/express', 'oidc-provider', 'selfsigned', 'pg']
-    const needed = Object.keys(PACKAGE.peerDependencies).filter((name) => !others.includes(name))
+    // The packages of other parts: of the plugin, of the test kit, and of a sidecar on PostgreSQL.
+    const unneededPeers = ['express', '@types/express', 'oidc-provider', 'selfsigned', 'pg']
+    const needed = Object.keys(PACKAGE.peerDependencies).filter((name) => !unneededPeers.includes(name))
     let alone: Project
     before(async () => {
       alone = await installPackage(tarball, { peers: ['express', '@types/express'] })

@@ -84,9 +84,9 @@ describe('commands that query the running sidecar', () => {
   it('exit codes distinguish refusals, an absent sidecar and a wrong configuration', async () => {
     const file = await start()
     fcm.uninstall('token-of-N1CALL')
-    const gone = await run('--config', file, '--notify', 'N1CALL-7')
-    expect({ code: gone.code, stderr: gone.stderr }).to.deep.equal({ code: 1, stderr: '' })
-    expect(gone.stdout).to.match(/^Device 1, android: token_gone \(.+\)\n$/)
+    const result = await run('--config', file, '--notify', 'N1CALL-7')
+    expect({ code: result.code, stderr: result.stderr }).to.deep.equal({ code: 1, stderr: '' })
+    expect(result.stdout).to.match(/^Device 1, android: token_gone \(.+\)\n$/)
     expect(await run('--config', file, '--station', 'N9CALL')).to.deep.equal({
       code: 1,
       stdout: '',

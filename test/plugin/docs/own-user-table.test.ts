@@ -38,12 +38,14 @@ describe('documented host with its own user table', () => {
       const updated = { ...old, name: profile.name, email: profile.email, issuer: 'https://idp.test' }
       expect(await accounts.find('', EXISTING)).to.deep.equal(updated)
 
-      const taken = { id: NEW, name: 'Mallory', email: 'bob@example.test', emailVerified: false }
-      expect(String(await errorOf(Promise.resolve(accounts.create('', taken))))).to.match(/UNIQUE constraint/)
+      const mallory = { id: NEW, name: 'Mallory', email: 'bob@example.test', emailVerified: false }
+      expect(String(await errorOf(Promise.resolve(accounts.create('', mallory))))).to.match(/UNIQUE constraint/)
       expect(await accounts.find('', NEW)).to.equal(undefined)
-      await accounts.create('', { ...taken, email: null })
+      await accounts.create('', { ...mallory, email: null })
       expect(await accounts.find('', NEW)).to.include({ name: 'Mallory', email: null, siteAdmin: false })
-      expect(String(await errorOf(Promise.resolve(accounts.create('', { ...taken, email: null }))))).to.match(/UNIQUE/)
+      expect(String(await errorOf(Promise.resolve(accounts.create('', { ...mallory, email: null }))))).to.match(
+        /UNIQUE/,
+      )
       await accounts.setSiteAdmin('', NEW, true)
       expect(await accounts.find('', NEW)).to.include({ siteAdmin: true })
       await execute("UPDATE users SET disabled = 1 WHERE name = 'Mallory'")

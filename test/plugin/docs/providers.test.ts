@@ -96,9 +96,9 @@ describe('documentation pages of identity providers', () => {
 
   // Shows: plugin 9.49.
   it('each provider that --live recognizes has a page, a test and a place in the list', () => {
-    const [, known = ''] = /It recognizes ([^.]+)\./.exec(readDocument('plugin/docs/configuration.md')) ?? []
+    const [, recognized = ''] = /It recognizes ([^.]+)\./.exec(readDocument('plugin/docs/configuration.md')) ?? []
     const names = KNOWN_PROVIDERS.map(({ name }) => name)
-    expect(known.split(/, | and /)).to.have.members(names)
+    expect(recognized.split(/, | and /)).to.have.members(names)
     expect(PAGES.map(titleOf)).to.include.members(names)
     const tests = readdirSync(fileURLToPath(new URL('../providers/', import.meta.url)))
     for (const page of PAGES.filter((candidate) => names.includes(titleOf(candidate)))) {

@@ -175,13 +175,13 @@ describe('several domains with single sign-on', () => {
 
     it('a front-channel logout at one domain keeps the session of another domain', async () => {
       const { answer, status } = await requestOther('auth-oidc-frontchannel-logout')
-      expect({ other: answer.status, own: status }).to.deep.equal({ other: 200, own: 200 })
+      expect({ otherDomain: answer.status, sameDomain: status }).to.deep.equal({ otherDomain: 200, sameDomain: 200 })
     })
 
     // Shows: plugin 8.10.
     it('refuses the session of one domain at another domain', async () => {
       const { answer, status } = await requestOther('api/me')
-      expect({ other: answer.status, own: status }).to.deep.equal({ other: 401, own: 200 })
+      expect({ otherDomain: answer.status, sameDomain: status }).to.deep.equal({ otherDomain: 401, sameDomain: 200 })
     })
   })
 })

@@ -56,10 +56,10 @@ describe('custom.required_acr', () => {
       LEVELS.join(' '),
       undefined,
     ],
-    ['that authorization_params set instead', { own: { acr_values: 'urn:four' } }, 'urn:four', undefined],
+    ['that authorization_params set instead', { params: { acr_values: 'urn:four' } }, 'urn:four', undefined],
   ] as const) {
     it(`requests required_acr ${way}`, async () => {
-      const { issuer = {}, own: params = {} } = more as Record<string, Record<string, unknown>>
+      const { issuer = {}, params = {} } = more as Record<string, Record<string, unknown>>
       const setup = await start({
         oidc: ({ idp }) => ({
           issuer: { issuer: idp.issuer, ...issuer },

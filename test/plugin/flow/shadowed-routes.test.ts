@@ -54,8 +54,8 @@ describe('routes of the server that shadow routes of the plugin', () => {
     }
     for (const [name, app] of Object.entries(apps))
       expect((await shadowedAt(app)).paths, name).to.deep.equal(['/logout'])
-    const others = express().get('/signed-in', answer).post('/auth-oidc-backchannel-logout', answer)
-    expect((await shadowedAt(others)).paths).to.have.members(['/signed-in', '/auth-oidc-backchannel-logout'])
+    const pluginRoutes = express().get('/signed-in', answer).post('/auth-oidc-backchannel-logout', answer)
+    expect((await shadowedAt(pluginRoutes)).paths).to.have.members(['/signed-in', '/auth-oidc-backchannel-logout'])
   })
 
   // Shows: plugin 9.46.

@@ -44,8 +44,8 @@ describe('status of single sign-on', () => {
 
   it('status gives reason and remedy of a failed discovery until discovery succeeds', async () => {
     const { host, idp, redirectFrom, signIn } = await start({
-      oidc: (at) => {
-        at.idp.faults.set('discovery', { kind: 'answer', status: 404 })
+      oidc: (parts) => {
+        parts.idp.faults.set('discovery', { kind: 'answer', status: 404 })
         return {}
       },
     })

@@ -86,9 +86,9 @@ export function itFollowsItsPage({ page, provider, knownAs, accountName, signOut
     it(`--live names a mistake with ${knownAs}: ${title}`, async () => {
       const { checkLive } = await start()
       const { lines } = await checkLive(oidc)
-      const found = lines.filter((candidate) => candidate.split(': ')[1] === 'provider')
-      expect(found.length, lines.join('\n')).to.equal(1)
-      expect(found[0]).to.match(line).and.contain(`: provider: ${knownAs}: `)
+      const providerLines = lines.filter((candidate) => candidate.split(': ')[1] === 'provider')
+      expect(providerLines.length, lines.join('\n')).to.equal(1)
+      expect(providerLines[0]).to.match(line).and.contain(`: provider: ${knownAs}: `)
     })
   }
 }

@@ -20,9 +20,9 @@ const LIMIT_MS = 60_000
 /** The example of each section in a language, in the order of the page. */
 function snippets(language: string, sections: readonly string[] = SECTIONS): readonly string[] {
   return sections.map((heading) => {
-    const found = [...textOf(PAGE, heading).matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))]
-    expect(found.length, `${language} in ${heading}`).to.equal(1)
-    return found[0]?.[1] ?? ''
+    const blocks = [...textOf(PAGE, heading).matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))]
+    expect(blocks.length, `${language} in ${heading}`).to.equal(1)
+    return blocks[0]?.[1] ?? ''
   })
 }
 
@@ -39,7 +39,7 @@ describe('The code examples for app developers', () => {
   })
   afterEach(() => whole.close())
 
-  const here = (text: string) => text.replaceAll('https://aprs.example.org', whole.sidecar.url)
+  const forThisServer = (text: string) => text.replaceAll('https://aprs.example.org', whole.sidecar.url)
   const run = async (program: string, ...words: readonly string[]) => {
     const { stdout } = await promisify(execFile)(program, words, { cwd: ROOT, timeout: LIMIT_MS })
     return stdout.trim().split('\n')
@@ -57,7 +57,7 @@ describe('The code examples for app developers', () => {
     const program = [...snippets('py'), `try:\n    ${key}\nexcept Refused as refused:\n    print(refused.code)\n`].join(
       '\n',
     )
-    expect(await run('python3', '-I', '-c', here(program))).to.deep.equal([
+    expect(await run('python3', '-I', '-c', forThisServer(program))).to.deep.equal([
       "['Good morning']",
       '[]',
       'tower',
@@ -74,7 +74,7 @@ describe('The code examples for app developers', () => {
     const [registered = '', synced = '', avatars = '', ended = ''] = await run(
       'bash',
       '-ec',
-      here(silent + snippets('sh').join('\n')),
+      forThisServer(silent + snippets('sh').join('\n')),
     )
     expect(JSON.parse(registered).messages).to.have.length(1)
     expect(JSON.parse(synced).messages).to.have.length(1)
@@ -86,7 +86,10 @@ describe('The code examples for app developers', () => {
   // Shows: sidecar C15.10.
   it('the documented TypeScript code sends all requests with the client', async function () {
     this.timeout(LIMIT_MS)
-    const program = here(snippets('ts').join('\n')).replace('mesh-companion/client', './sidecar/client/index.ts')
+    const program = forThisServer(snippets('ts').join('\n')).replace(
+      'mesh-companion/client',
+      './sidecar/client/index.ts',
+    )
     const printed = await run(process.execPath, '--import', 'tsx', '--input-type=module', '-e', program)
     expect(printed).to.deep.equal(["[ 'Good morning' ]", '[]', 'tower'])
     await expectUnregistered()

@@ -33,7 +33,7 @@ describe('Operator answers about one station', () => {
 
   // Shows: sidecar O2.2.
   it('GET /stations/CALL shows devices, pushes and acks, and never a message text', async () => {
-    const before = whole.clock.now()
+    const startedAt = whole.clock.now()
     const answer = await withMessage()
     const { time, ackedAt } = answer.messages[0]!
     const { registeredAt, lastSeenAt, lastPush } = answer.devices[0]!
@@ -54,8 +54,8 @@ describe('Operator answers about one station', () => {
       ],
       messages: [{ from: 'N9CALL', to: 'N0CALL-7', seqId: '12', time, ackedAt }],
     })
-    for (const at of [registeredAt, lastSeenAt, lastPush?.at, time, ackedAt])
-      expect(at).to.be.within(before, whole.clock.now() + 1)
+    for (const moment of [registeredAt, lastSeenAt, lastPush?.at, time, ackedAt])
+      expect(moment).to.be.within(startedAt, whole.clock.now() + 1)
     expect(JSON.stringify(answer)).not.to.include(TEXT)
   })
 

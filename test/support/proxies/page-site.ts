@@ -11,8 +11,8 @@ export function siteOnPage(page: string, language: string, places: Readonly<Reco
   const blocks = codeBlocks(page, language)
   const [block] = blocks
   if (block === undefined || blocks.length > 1) throw new Error(`The page has ${blocks.length} blocks of ${language}.`)
-  return Object.entries(places).reduce((text, [there, here]) => {
-    if (!text.includes(there)) throw new Error(`"${there}" is not in the block of ${language}.`)
-    return text.replaceAll(there, here)
+  return Object.entries(places).reduce((text, [pagePlace, testPlace]) => {
+    if (!text.includes(pagePlace)) throw new Error(`"${pagePlace}" is not in the block of ${language}.`)
+    return text.replaceAll(pagePlace, testPlace)
   }, block)
 }

@@ -12,7 +12,7 @@ const user = (id: string, more: Partial<MeshUser> = {}): MeshUser => ({
   access: 0,
   ...more,
 })
-const users = (...all: readonly MeshUser[]) => Object.fromEntries(all.map((one) => [one._id, one]))
+const users = (...all: readonly MeshUser[]) => Object.fromEntries(all.map((account) => [account._id, account]))
 
 describe('devices, groups and rights of a MeshCentral account', () => {
   it("an account's holdings omit mirrored user groups and links to missing groups", () => {

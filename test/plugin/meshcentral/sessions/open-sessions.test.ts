@@ -179,8 +179,8 @@ describe('open sessions', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     open.note(session('a'), new Socket())
     for (const handle of ['b', 'c', 'b', 'd']) open.note(session(handle))
-    const found = open.find(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
-    expect(found.map(({ signIn }) => signIn.handle)).to.deep.equal(['a', 'd'])
+    const sessions = open.find(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
+    expect(sessions.map(({ signIn }) => signIn.handle)).to.deep.equal(['a', 'd'])
   })
 
   it('a new session displaces older sessions without sockets down to the limit', () => {
@@ -189,7 +189,7 @@ describe('open sessions', () => {
     for (const [index, socket] of sockets.entries()) open.note(session(`${index}`), socket)
     for (const socket of sockets) socket.close()
     open.note(session('new'))
-    const found = open.find(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
-    expect(found.map(({ signIn }) => signIn.handle)).to.deep.equal(['3', 'new'])
+    const sessions = open.find(keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: '1', sid: null }))
+    expect(sessions.map(({ signIn }) => signIn.handle)).to.deep.equal(['3', 'new'])
   })
 })

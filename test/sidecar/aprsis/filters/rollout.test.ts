@@ -91,16 +91,16 @@ describe('The rollout of a connection plan', () => {
         open: fc.array(keys, { maxLength: 1 }),
         stay: fc.array(fc.option(keys, { nil: undefined }), { maxLength: MAX - 3 }),
       }),
-      fc.record({ kind: fc.constant('settle' as const), which: fc.nat({ max: 7 }) }),
-      fc.record({ kind: fc.constant('confirm' as const), which: fc.nat({ max: 7 }) }),
+      fc.record({ kind: fc.constant('settle' as const), index: fc.nat({ max: 7 }) }),
+      fc.record({ kind: fc.constant('confirm' as const), index: fc.nat({ max: 7 }) }),
     )
     fc.assert(
       fc.property(fc.array(action, { maxLength: 30 }), (actions) => {
         const world = new World()
         for (const each of actions) {
           if (each.kind === 'plan') world.plan(new Set(each.wanted), each.open, each.stay)
-          else if (each.kind === 'confirm') world.confirm(each.which)
-          else world.settle(each.which)
+          else if (each.kind === 'confirm') world.confirm(each.index)
+          else world.settle(each.index)
           world.check()
         }
         world.finish()

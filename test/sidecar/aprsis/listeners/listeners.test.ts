@@ -270,7 +270,7 @@ describe('Several instances at APRS-IS', () => {
       expect(listening()).to.have.length(2)
       for (const element of listening()) await element.reaches(stations)
       expect(server.traffic.replaced).to.equal(0)
-      for (const one of [a, b, c]) expect(one?.events('upstream-no-call')).to.deep.equal([])
+      for (const instance of [a, b, c]) expect(instance?.events('upstream-no-call')).to.deep.equal([])
     }).timeout(60_000)
 
     it('a listener releases the callsigns of connections that ended', async () => {

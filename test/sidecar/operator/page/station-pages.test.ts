@@ -50,8 +50,8 @@ describe('The pages of stations', () => {
     const keys = Array.from({ length: 1001 }, (_, index) => `N${1000 + index}A`)
     await register(store, ...keys)
     const answers = new StationAnswers({ reports: store.reports, notify: async () => undefined, now: () => NOW })
-    const pageAfter = async (after: string) =>
-      JSON.parse((await answers.list(new URLSearchParams({ after }))).body) as {
+    const pageAfter = async (station: string) =>
+      JSON.parse((await answers.list(new URLSearchParams({ after: station }))).body) as {
         readonly stations: readonly { readonly station: string }[]
         readonly next: string | null
       }

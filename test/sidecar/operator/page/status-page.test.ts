@@ -228,10 +228,10 @@ describe('The status page', () => {
   it("the status page's only style sheet and script are inline and allowed by hash", () => {
     const markup = page()
     for (const kind of ['style', 'script']) {
-      const [only = '', ...others] = [...markup.matchAll(new RegExp(`<${kind}>(.*?)</${kind}>`, 'gs'))].map(
+      const [only = '', ...further] = [...markup.matchAll(new RegExp(`<${kind}>(.*?)</${kind}>`, 'gs'))].map(
         ([, text]) => text,
       )
-      expect(others).to.deep.equal([])
+      expect(further).to.deep.equal([])
       expect(POLICY).to.include(`${kind}-src 'sha256-${createHash('sha256').update(only).digest('base64')}'`)
     }
     expect(markup).to.not.match(/<(link|img|iframe|object)|\sstyle=|\son\w+=|https?:|url\((?!#)/)

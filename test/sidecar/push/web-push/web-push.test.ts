@@ -199,8 +199,8 @@ describe('Web Push through web-push', () => {
       guarded = open({ ...service.settings, allowPrivate: false }, { dnsServers: [dns.server] })
     })
 
-    const sendTo = (name: string, by = guarded) =>
-      sendBy(by, { ...phone, endpoint: phone.endpoint.replace(PUBLIC_NAME, name) })
+    const sendTo = (name: string, gateway = guarded) =>
+      sendBy(gateway, { ...phone, endpoint: phone.endpoint.replace(PUBLIC_NAME, name) })
 
     it('does not connect to a push service that is resolved only after close', async () => {
       const silent = await startDnsServer()

@@ -226,7 +226,7 @@ const stepOf = ({ crash }: ContractStores) =>
   fc.record({
     shiftMs: fc.constantFrom(0, 0, 1, 15_000, -50, -3_600_000, 3_600_000),
     /** At once, some turns of the event loop apart, each at any instance. */
-    acts: fc.array(fc.record({ act, at: fc.nat(7), afterTurns: fc.nat(6) }), { maxLength: 6 }),
+    acts: fc.array(fc.record({ act, instance: fc.nat(7), afterTurns: fc.nat(6) }), { maxLength: 6 }),
     // A crash comes some turns after the acts have begun, with part of them done.
     end: fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom('go on' as const, 'restart' as const) },
@@ -281,7 +281,7 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
     if (phone.keeps === 'last') phone.cursor = answerStamp
   }
 
-  async function run({ act: one, at: index, afterTurns }: Step['acts'][number]): Promise<void> {
+  async function run({ act: one, instance: index, afterTurns }: Step['acts'][number]): Promise<void> {
     const earlier = crashes
     const instance = open[index % instances] as (typeof open)[number]
     await turns(afterTurns)

@@ -21,7 +21,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
   const blocking = (...entries: readonly string[]) => ({
     options: { ...NO_OPTIONS, blocked: blockedList(entries) },
   })
-  const seen = async (device: string, since = 0) => texts((await newer(store, KEY, since, device)).messages)
+  const textsFor = async (device: string, since = 0) => texts((await newer(store, KEY, since, device)).messages)
   const from = (sender: string, text = `of ${sender}`) => message(text, { from: sender })
   /** The devices that are notified now, with the number and the newest of their messages. */
   async function notified(): Promise<Readonly<Record<string, string>>> {
@@ -65,12 +65,12 @@ export function deviceOptionsContract(stores: ContractStores): void {
       from('W1AW', 'last'),
     )
     const last = stored[4]?.kind === 'stored' ? stored[4].message.stamp : 0
-    expect(await seen('one')).to.deep.equal(['of W1AW-7', 'of K2ABC'])
-    expect(await seen('two')).to.have.length(5)
+    expect(await textsFor('one')).to.deep.equal(['of W1AW-7', 'of K2ABC'])
+    expect(await textsFor('two')).to.have.length(5)
     expect((await newer(store, KEY, 0, 'one')).answerStamp).to.equal(last)
     expect(await newer(store, KEY, last, 'one')).to.deep.include({ messages: [] })
     await register('one', blocking('K2ABC'))
-    expect(await seen('one')).to.deep.equal(['of W1AW', 'of W1AW-7', 'of K1ABC-2', 'last'])
+    expect(await textsFor('one')).to.deep.equal(['of W1AW', 'of W1AW-7', 'of K1ABC-2', 'last'])
   })
 
   // Shows: sidecar C17.1.
@@ -131,7 +131,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
         [KEY, undefined, 'later'],
       ])
       expect(answerStamp).to.equal(messages.at(-1)?.stamp)
-      expect(await seen('two')).to.deep.equal(['own', 'later'])
+      expect(await textsFor('two')).to.deep.equal(['own', 'later'])
       expect(texts((await newer(store, OTHER)).messages)).to.deep.equal(['other'])
       expect(await append(store, ...toOther('other'))).to.deep.equal([
         { kind: 'duplicate', ack: false },
@@ -171,7 +171,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
         'duplicate',
       ])
       await register('one')
-      expect(await seen('one')).to.deep.equal([])
+      expect(await textsFor('one')).to.deep.equal([])
     })
 
     // Shows: sidecar C17.6.
@@ -212,8 +212,8 @@ export function deviceOptionsContract(stores: ContractStores): void {
       expect(changes).to.equal(1)
       await register('one', ANY_SSID)
       expect(changes).to.equal(2)
-      const others = besides(OTHER, 'N0CALL-XY', KEY, 'N0CALLX', 'N0CAL', 'N0CALL-123', 'N0CALL-', 'N0CALL-9-1')
-      expect(others).to.deep.equal([[KEY], [KEY], [], [], [], [], [], []])
+      const ringOwners = besides(OTHER, 'N0CALL-XY', KEY, 'N0CALLX', 'N0CAL', 'N0CALL-123', 'N0CALL-', 'N0CALL-9-1')
+      expect(ringOwners).to.deep.equal([[KEY], [KEY], [], [], [], [], [], []])
       await store.close()
       store = await stores.open()
       expect(store.stations.anySsidKeys()).to.deep.equal([KEY])

@@ -43,7 +43,7 @@ const act = fc.oneof(
 )
 const step = fc.record({
   /** At once, each at any instance. */
-  acts: fc.array(fc.record({ act, at: fc.nat(7) }), { maxLength: 8, size: 'max' }),
+  acts: fc.array(fc.record({ act, instance: fc.nat(7) }), { maxLength: 8, size: 'max' }),
   // Rare, because rings in memory begin anew.
   isRestart: fc.nat(5).map((number) => number === 0),
 })
@@ -110,14 +110,14 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
     phone.cursor = Math.max(phone.cursor, through)
   }
 
-  async function run({ act, at }: Step['acts'][number]): Promise<void> {
-    const instance = open[at % instances] as (typeof open)[number]
+  async function run({ act, instance: index }: Step['acts'][number]): Promise<void> {
+    const instance = open[index % instances] as (typeof open)[number]
     if (act.does === 'receive') {
       const { from, to } = act
       sent += 1
-      const own = message(`text ${sent}`, { from, to })
-      const others = STATIONS.filter((ring) => ring !== to).map((ring) => ({ ...own, ring }))
-      for (const outcome of await append(instance.store, own, ...others))
+      const sentMessage = message(`text ${sent}`, { from, to })
+      const copies = STATIONS.filter((ring) => ring !== to).map((ring) => ({ ...sentMessage, ring }))
+      for (const outcome of await append(instance.store, sentMessage, ...copies))
         if (outcome.kind === 'stored') stored.push(outcome.message)
       return
     }

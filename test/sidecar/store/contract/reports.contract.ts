@@ -22,9 +22,9 @@ export function reportsContract(stores: ContractStores): void {
     await store.stations.register(registration(key, changes))
   }
   async function report(key = 'N0CALL') {
-    const found = await store.reports.get(key)
-    if (!found) throw new Error(`There is no report of ${key}.`)
-    return found
+    const stationReport = await store.reports.get(key)
+    if (!stationReport) throw new Error(`There is no report of ${key}.`)
+    return stationReport
   }
   const ackedAt = async () => (await report()).messages.map((each) => each.ackedAt)
   async function claim(): Promise<PushClaim> {
@@ -96,8 +96,8 @@ export function reportsContract(stores: ContractStores): void {
     await append(store, 'Hello')
     await store.pushes.retryLater(await claim(), { delayMs: 1000, tries: 1, refusals: 0 }, REFUSED)
     expect((await report()).devices[0]).to.deep.include({ pending: 1, lastPush: REFUSED })
-    const again = await claim()
-    await store.pushes.retryLater(again, { delayMs: 1000, tries: 1, refusals: 0 })
+    const secondClaim = await claim()
+    await store.pushes.retryLater(secondClaim, { delayMs: 1000, tries: 1, refusals: 0 })
     await store.pushes.settle(await claim())
     expect((await report()).devices[0]).to.deep.include({ pending: 0, lastPush: REFUSED })
   })
@@ -105,11 +105,11 @@ export function reportsContract(stores: ContractStores): void {
   // Shows: sidecar O2.1.
   it("the operator's report shows when a message was first acknowledged", async () => {
     await register('N0CALL', { ackMessages: true })
-    const [before] = [stores.now()]
+    const appendedFrom = stores.now()
     await store.history.append([message('Hello'), message('unnumbered', { seqId: '' })], true)
     expect((await ackedAt())[0]).to.equal(null)
     const first = (await ackedAt())[1]
-    expect(first).to.be.within(before, stores.now())
+    expect(first).to.be.within(appendedFrom, stores.now())
     await stores.shift(30_000)
     const [copy] = await store.history.append([message('Hello')], true)
     expect(copy).to.deep.equal({ kind: 'duplicate', ack: true, stamp: (await report()).messages[1]?.time })

@@ -75,8 +75,8 @@ export function temporaryStores(): TemporaryStores {
       else clock.set(clock.now() + ms)
     },
     path,
-    open: async (settings = {}, at = path(), time = clock) =>
-      keep(await openSqliteStore(at, { ...SETTINGS, ...settings }, time, log)),
+    open: async (settings = {}, file = path(), time = clock) =>
+      keep(await openSqliteStore(file, { ...SETTINGS, ...settings }, time, log)),
     async wipe() {
       for (const file of [path(), `${path()}-wal`]) await rm(file, { force: true })
     },

@@ -28,7 +28,7 @@ describe('The messages that an instance stores in PostgreSQL', () => {
   function instance(queries: Queries = database, clock: Clock = systemClock, onRetry = () => {}) {
     const notified: StationKey[] = []
     const onStored = (keys: readonly StationKey[]) => void notified.push(...keys)
-    return { ...openAppends({ ...APPENDS, database: queries, clock, onStored, onRetry }), told: notified }
+    return { ...openAppends({ ...APPENDS, database: queries, clock, onStored, onRetry }), notified }
   }
   const another = async () => instance(await stores.connect())
 
@@ -135,7 +135,7 @@ describe('The messages that an instance stores in PostgreSQL', () => {
   })
 
   it('a call that the database refuses does not fail concurrent calls', async () => {
-    const { append, told: notified } = instance()
+    const { append, notified } = instance()
     const good = append([message('a')], false)
     await Promise.resolve()
     await Promise.resolve()

@@ -25,8 +25,8 @@ describe('The registry of several instances', () => {
     readonly settings?: StoreSettings
   }
   async function open({ clock = STILL, listen, settings = SETTINGS }: Changes = {}): Promise<Registry> {
-    const { query, read, timeline, ...its } = await suiteDatabase.connect()
-    const postgres = { query, read, timeline, listen: listen ?? its.listen }
+    const { query, read, timeline, ...database } = await suiteDatabase.connect()
+    const postgres = { query, read, timeline, listen: listen ?? database.listen }
     const registry = await openRegistry({ postgres, settings, clock, log })
     suiteDatabase.closing.push(registry.close)
     return registry
