@@ -36,7 +36,8 @@ describe('login and logout in a real browser', () => {
   })
 
   for (const javaScript of [true, false]) {
-    it(`a user with a long ID token signs out ${javaScript ? 'with' : 'without'} JavaScript`, async () => {
+    const condition = javaScript ? 'with JavaScript' : 'without JavaScript'
+    it(`a user with a long ID token signs out ${condition}`, async () => {
       const page = await open(
         {
           idp: { scopes: { large: ['large'] } },

@@ -22,7 +22,7 @@ describe('A client generated from openapi.json', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'generated-client-'))
     whole = await startWholeSidecar()
-    // With the token that the generated clients use. A device whose token has changed stays when it unregisters.
+    // Register with the token that the generated clients use. A device with a changed token stays when it unregisters.
     await whole.register('N0CALL', { pushToken: 'token', wantAcks: true })
     await whole.receive('W1AW', 'N0CALL-7', 'ack7')
     await whole.receive('W1AW', 'N0CALL-7', 'Good morning{12')

@@ -53,7 +53,7 @@ describe('a page of MeshCentral after the IdP ended its session', () => {
     expect(current.messages.map(({ method }) => method)).not.to.include('signedOut')
   })
 
-  it('the login page shows once why the session ended, whatever page was open', async () => {
+  it('the login page shows once why the session ended, after any open page', async () => {
     for (const [domain, path, first] of [
       ['', ''],
       ['', 'login'],

@@ -151,7 +151,8 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
 
 describe("MeshCentral's own checks of login tokens", () => {
   for (const version of [undefined, OLDER_VERSION]) {
-    it(`MeshCentral checks login tokens only in known places: ${version ?? 'latest version'}`, async () => {
+    const name = version ?? 'latest version'
+    it(`MeshCentral checks login tokens only in known places: ${name}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const sources = readdirSync(folder).filter((name) => name.endsWith('.js') && name !== 'meshctrl.js')
       const places = sources.flatMap((name) => {

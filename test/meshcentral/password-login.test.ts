@@ -197,8 +197,9 @@ const SESSIONS_AND_PASSWORDS: readonly (readonly [place: string, reason: string]
 ]
 
 describe("MeshCentral's own sessions and passwords", () => {
-  for (const version of [undefined, OLDER_VERSION])
-    it(`MeshCentral begins sessions and sets passwords only in known places: ${version ?? 'latest'}`, async () => {
+  for (const version of [undefined, OLDER_VERSION]) {
+    const name = version ?? 'latest version'
+    it(`MeshCentral begins sessions and sets passwords only in known places: ${name}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const places = ['webserver.js', 'meshuser.js'].flatMap((file) => {
         let inside = ''
@@ -215,4 +216,5 @@ describe("MeshCentral's own sessions and passwords", () => {
       })
       expect(places).to.deep.equal(SESSIONS_AND_PASSWORDS.map(([place]) => place))
     })
+  }
 })

@@ -34,11 +34,11 @@ interface TestResult {
 }
 
 /**
- * Runs the tests for Stryker, whose own runner does not know this major version of mocha. Files are loaded once; after
+ * Runs the tests for Stryker. Its own runner does not support this major version of mocha. Files are loaded once; after
  * that, a mutant is only switched on.
  */
 class MochaRunner {
-  // Names by which Stryker passes the constructor its arguments.
+  // The names of the arguments that Stryker passes to the constructor.
   static readonly inject = ['options'] as const
   readonly #shared: Shared
   // Prints nothing.

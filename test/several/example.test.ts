@@ -39,7 +39,7 @@ describe('Two processes of the documented example server', () => {
     this.timeout(120_000)
     folder = await mkdtemp(join(tmpdir(), 'several-example-'))
     postgres = await startPostgres()
-    // Each refresh token works once, so a renewal whose answer is lost ends the session.
+    // Each refresh token works once, so a renewal ends the session if its answer is lost.
     idp = await startIdp({ rotateRefreshTokens: true })
     balancer = await startBalancer()
     const oidc = {

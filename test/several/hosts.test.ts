@@ -47,7 +47,7 @@ for (const [name, start] of SERVERS) {
     })
 
     let people = 0
-    /** Creates a user whose sessions no earlier test has ended. */
+    /** Creates a user without sessions that an earlier test ended. */
     const newcomer = () => {
       people += 1
       const [username, sub] = [`person${people}`, `sub-${people}`]

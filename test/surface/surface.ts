@@ -22,7 +22,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** The folder of the recorded surface. */
 export const RECORD = fileURLToPath(new URL('recorded', import.meta.url))
 
-/** Members of schemas that explain, and whose changes change nothing for programs. */
+/** Members of schemas that only explain. A change of them changes nothing for programs. */
 const WORDS: ReadonlySet<string> = new Set(['description', 'summary', 'title'])
 
 interface Manifest {

@@ -225,7 +225,7 @@ describe('The package as installed', () => {
       expect(project.packages).to.include.members(Object.keys(PACKAGE.peerDependencies))
     })
 
-    it('the package has the licenses and a bill of materials of the packages that npm installs', async () => {
+    it('the package has licenses and a bill of materials of its installed dependencies', async () => {
       const home = join(alone.folder, 'node_modules/mesh-companion/dist')
       const { components } = JSON.parse(await readFile(join(home, 'sbom.cdx.json'), 'utf8'))
       const names = components.map((component: { readonly name: string }) => component.name)
@@ -242,7 +242,7 @@ describe('The package as installed', () => {
       }
     })
 
-    it("without the sidecar's packages, the plugin loads, checks configurations and compiles", async () => {
+    it('the plugin loads, checks configurations and compiles without sidecar packages', async () => {
       for (const name of ['plugin', 'meshcentral']) {
         const load = `console.log(typeof (await import('mesh-companion/${name}')))`
         expect(alone.node('--input-type=module', '-e', load), name).to.include({ ...DONE, stdout: 'object\n' })

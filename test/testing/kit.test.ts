@@ -32,7 +32,7 @@ describe('the packed test kit', function () {
     return project.node('node_modules/mocha/bin/mocha.js', 'server.test.mjs')
   }
 
-  it('a test kit server whose package is missing names the package; the others start', async () => {
+  it('a test kit server with a missing package names the package; the others start', async () => {
     const program = `
       import { startApns, startAprsIs, startIdp } from 'mesh-companion/testing'
       const messageOf = (error) => error.message

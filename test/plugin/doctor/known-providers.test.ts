@@ -29,7 +29,7 @@ const MEMBERS = [
 
 describe('the providers that --live knows', () => {
   // Shows: plugin 9.49.
-  it('known providers are judged without errors, whatever metadata they publish', () => {
+  it('known providers are judged without errors for any published metadata', () => {
     const settings = ISSUERS.map((issuer) => settingsOf({ issuer, client, groups: { required: 'mesh-users' } }))
     const metadata = fc.dictionary(fc.constantFrom(...MEMBERS), fc.oneof(fc.jsonValue(), fc.webUrl(), fc.string()))
     fc.assert(

@@ -57,7 +57,7 @@ describe('login by a client with private keys', () => {
   ]
 
   // Shows: plugin 8.11.
-  it('signs client assertions with the first key whose algorithm the IdP supports', async () => {
+  it('signs client assertions with the first key that fits an algorithm of the IdP', async () => {
     const { setup } = await signedIn([p384, ed25519, p256])
     expect(assertionsIn(setup)[0]?.[0].kid).to.equal('b')
   })

@@ -56,7 +56,8 @@ describe('token renewal that Entra ID refuses', () => {
   for (const number of [50057, 50076] as const) {
     const [error] = ENTRA_REFUSALS[number]
     const ends = error === 'invalid_grant'
-    it(`${ends ? 'ends' : 'keeps'} the user's session if Entra ID answers AADSTS${number}`, async () => {
+    const outcome = ends ? 'ends' : 'keeps'
+    it(`${outcome} the user's session if Entra ID answers AADSTS${number}`, async () => {
       const setup = await startEntra()
       const [alice, bob] = [await signedIn(setup, 'alice'), await signedIn(setup, 'bob')]
       setup.idp.refuseRenewals('alice', number)

@@ -27,7 +27,7 @@ describe('login initiated by a third party', () => {
   }
 
   // Shows: plugin 9.18.
-  it("refuses and logs an initiated login whose iss is not the domain's issuer", async () => {
+  it("refuses and logs an initiated login if its iss is not the domain's issuer", async () => {
     const { host, idp, browser, authLog } = await start()
     for (const query of [
       'iss=https%3A%2F%2Fevil.test',

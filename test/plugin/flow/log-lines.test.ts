@@ -270,7 +270,8 @@ describe('log line of a failed login', () => {
       ['temporarily_unavailable', '', /overloaded/, 'provider_unreachable'],
       ['constructor', '', /answered the login with an error/, 'provider_refused'],
     ] as const) {
-      it(`explains ${error}${description && ` "${description}"`} in the log and to the user`, async () => {
+      const idpError = description === '' ? error : `${error} "${description}"`
+      it(`explains ${idpError} in the log and on the page`, async () => {
         const setup = await start()
         const page = await failedLogin(setup, (answer) => {
           answer.searchParams.delete('code')

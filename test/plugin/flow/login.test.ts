@@ -5,7 +5,7 @@ describe('login', () => {
   const start = setups()
 
   // Shows: plugin 1.4, 2.1, 2.10.
-  it('a first login creates an account whose id begins with ~oidc:', async () => {
+  it('a first login creates an account with an id that begins with ~oidc:', async () => {
     const { host, signIn, authLog } = await start()
     const { page, me } = await signIn()
     expect(page.url).to.equal(host.url)

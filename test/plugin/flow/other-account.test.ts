@@ -44,7 +44,7 @@ describe('user who has an account under another id', () => {
   })
 
   // Shows: plugin 5.3.
-  it('warns before it creates a second account for a user whose first is under sub', async () => {
+  it('warns before it creates a second account for a user with an account under sub', async () => {
     const setup = await startKnownByOid({}, ['~oidc:u-1002'])
     expect((await setup.signIn('bob')).me).to.include({ status: 200, id: OID })
     expect((await setup.signIn('bob')).me).to.include({ status: 200, id: OID })

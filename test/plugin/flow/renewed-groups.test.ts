@@ -40,7 +40,7 @@ describe('groups in a renewed ID token', () => {
     new Promise<string>((resolve) => store.all((_error, sessions) => resolve(JSON.stringify(sessions))))
 
   // Shows: plugin 9.12.
-  it('a user whose renewed groups are not admitted loses all sessions and rights', async () => {
+  it('a user loses all sessions and rights if the renewed groups are not admitted', async () => {
     const { setup, person } = await startWithBob()
     const elsewhere = (await setup.signIn('bob')).person
     const bystander = (await setup.signIn('alice')).person

@@ -157,7 +157,7 @@ describe('UserInfo in a whole login', () => {
     ['the deprecated userInfoURL: false', undefined],
   ] as const) {
     // Shows: plugin 3.5.
-    it(`a user whose ID token has no groups claim has no groups with ${setting}`, async () => {
+    it(`without a groups claim in the ID token, a user has no groups with ${setting}`, async () => {
       const setup = await start({
         ...ID_TOKEN,
         oidc: ({ idp }) => ({

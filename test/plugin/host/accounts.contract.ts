@@ -172,7 +172,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('valueOf', '~oidc:valueOf')).to.equal(undefined)
   })
 
-  it('no two pairs of domain and user id share an account, whatever their separators', async () => {
+  it('no two pairs of domain and user id share an account, with any separators', async () => {
     for (const between of ['/', ' ', ',', '"', '","', '\\', ':', '\n']) {
       await records.accounts.create(`x${between}~oidc:y`, { ...BOB, id: '~oidc:z', name: 'one' })
       await records.accounts.create('x', { ...BOB, id: `~oidc:y${between}~oidc:z`, name: 'other' })

@@ -43,7 +43,7 @@ describe('sessions over cookie-session', () => {
       expect(set.reduce((sum, size) => sum + size)).to.be.below(2_000)
     })
 
-    it('a login whose data is too large for a cookie fails and ends the earlier session', async () => {
+    it('a login with too much data for a cookie fails and ends the earlier session', async () => {
       await call(browser, 'start', login)
       const { error } = await call(browser, 'start', { ...login, sid: 's'.repeat(4000) })
       expect(error).to.equal('The sign-in is too large for a cookie.')

@@ -115,7 +115,7 @@ describe('decisions by group rules', () => {
   }
 
   // Shows: plugin 6.14.
-  it('a group whose name differs from a rule in a non-ASCII letter gives no rights', () => {
+  it('a group gives no rights if its name differs from the rule in a non-ASCII letter', () => {
     const rightsOf = (group: string, name: string) =>
       rightsByGroups(membershipsOf([name]), rules({ rights: [{ group, rights: ['manageusers'] }] }))
     const [granted, nothing] = [['manageusers'], []].map((rights) => ({ kind: 'set', rights }))

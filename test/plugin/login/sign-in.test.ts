@@ -213,7 +213,7 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 8.10.
-    it('refuses a user whose account is in another domain', async () => {
+    it('refuses a user with an account in another domain', async () => {
       await records.accounts.create('elsewhere', ALICE)
       expect((await refusal(logIn([], {}, { newAccounts: false }))).code).to.equal('account_unknown')
     })
@@ -257,7 +257,7 @@ describe('signing in', () => {
     })
 
     // Shows: plugin 6.16, 8.12.
-    it('refuses a user whose groups are unknown if a group is required', async () => {
+    it('refuses a user with unknown groups if a group is required', async () => {
       await records.accounts.create('', ALICE)
       expect((await refusal(logIn('unknown', { required: 'staff' }))).code).to.equal('memberships_unknown')
     })
@@ -278,7 +278,7 @@ describe('signing in', () => {
   })
 
   // Shows: plugin 6.16.
-  it('a user whose groups are unknown keeps site admin and mirrored groups', async () => {
+  it('a user with unknown groups keeps site admin and mirrored groups', async () => {
     const groups = { siteadmin: 'admins', sync: true }
     await logIn(membershipsOf(['admins', 'staff']), groups)
     expect(await logIn('unknown', groups)).to.deep.equal(NOTHING)

@@ -67,7 +67,7 @@ describe('lockdown of single sign-on accounts', () => {
     expect(dropped).to.deep.equal([])
   })
 
-  it('a lockdown admits single sign-on accounts in domains whose checks work', async () => {
+  it('a lockdown admits single sign-on accounts in domains with working checks', async () => {
     const { door, sealing, sessionLeft, decode } = open()
     door.liftFor(new Set(['']), sealing)
     expect(await sessionLeft('user//~oidc:1')).to.deep.equal({ userid: 'user//~oidc:1', x: 'x' })

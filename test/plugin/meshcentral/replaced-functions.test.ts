@@ -12,7 +12,7 @@ describe('functions of MeshCentral that the plugin replaces', () => {
   it("a replaced function keeps its name, or has its member's name if it had none", () => {
     const named = function original() {}
     const owner: Record<string, () => void> = { named }
-    // As MeshCentral does it, which gives the function no name.
+    // MeshCentral assigns the function in this way, so the function has no name.
     owner.unnamed = (
       () => () =>
         undefined

@@ -23,7 +23,7 @@ describe('cookies on answers that a cache may keep', () => {
   }
 
   for (const path of ['/scripts/common.js', '/a/b.min.css?v=1', '/logo.png', '/.x', '/a.ashx.png'])
-    it(`a file is sent without a cookie, whatever its Cache-Control: ${path}`, async () => {
+    it(`a file is sent without a cookie, with any Cache-Control: ${path}`, async () => {
       for (const value of [undefined, 'public, max-age=0', 'max-age=60'])
         expect(await answer(path, value)).to.deep.include({ sets: false, cacheControl: value })
       expect((await answer(path, undefined, { method: 'head' })).sets).to.equal(false)

@@ -409,7 +409,7 @@ describe('session checks', () => {
     expect({ requests, refresh: refreshOf('a') }).to.deep.equal({ requests: ['a 1', 'a 1'], refresh: 'a 2' })
   })
 
-  it('does not check a session whose check is still pending', async () => {
+  it('does not check a session while its check is pending', async () => {
     const hung = deferred()
     const { look, requests, all, checks } = setUp({ idp: () => hung.promise })
     await look()

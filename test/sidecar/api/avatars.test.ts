@@ -74,7 +74,7 @@ describe('The avatar of a station', () => {
   })
 
   // Shows: sidecar 5.1.
-  it('all answers are well-formed JSON, whatever icon name a client sends', async () => {
+  it('all answers are well-formed JSON for any icon name from a client', async () => {
     await append(api.store, message('hello', { from: 'N1CALL-7', to: 'N0CALL-7', seqId: '' }))
     const codeUnit = fc.oneof(fc.constantFrom(0xd800, 0xdbff, 0xdc00, 0xdfff, 0xd83d, 0xdeb2), fc.nat(0xffff))
     await fc.assert(

@@ -48,7 +48,7 @@ describe('The HTTP server of the API', () => {
   })
 
   // Shows: sidecar C10.3.
-  it('a client whose headers or body take too long gets no answer', () => {
+  it('a client gets no answer if its headers or body take too long', () => {
     expect(unreadableError(Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }))).to.equal(undefined)
   })
 })

@@ -250,7 +250,7 @@ describe('The rate limit of the API', () => {
   })
 
   // Shows: sidecar C3.14.
-  it('every failed request counts towards the rate limit, whatever the reason', async () => {
+  it('every failed request counts towards the rate limit, regardless of the reason', async () => {
     await start({ rateLimit: { max: 6 } })
     const statuses = [
       (await fetch(`${api.api.url}/v1/sync`)).status,

@@ -335,7 +335,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar F1.11.
-    it("sends a station's line over the connection whose filter has the station", async () => {
+    it("sends a station's line over the connection that has the station in its filter", async () => {
       await setup.start(stationKeys(900))
       const carriedBy = (key: string) =>
         setup.server.clients().find(({ filter }) => filter.split('/').includes(key))?.call

@@ -52,7 +52,7 @@ describe('The avatars of the phone client', () => {
       expect(uploads()).to.equal(0)
     })
 
-    it('a client that never had an avatar uploads none, whatever avatar the server has', async () => {
+    it('a client that never had an avatar uploads none, even if the server has one', async () => {
       await setup.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       const client = await launched()
       await client.setPushToken('another')
@@ -81,7 +81,7 @@ describe('The avatars of the phone client', () => {
     beforeEach(() => setup.api.post('/v1/register', registration('N1CALL', { avatarUpdate: true, avatarIcon: 'dog' })))
 
     // Shows: sidecar 17.7.
-    it("the client fetches only avatars whose hash differs from the cached copy's", async () => {
+    it("the client fetches only avatars with a hash other than the cached copy's", async () => {
       const client = await launched()
       await receive('one')
       await client.sync()

@@ -123,7 +123,7 @@ describe('The phone client', () => {
   })
 
   // Shows: sidecar 2.8, 6.3, 17.5, C4.17, C15.3.
-  it('shows each message once and in order, whatever request, answer or save fails', async () => {
+  it('shows each message once and in order if any request, answer or save fails', async () => {
     const fate = fc.constantFrom<Fate>('arrives', 'arrives', 'request_lost', 'answer_lost')
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.constant({ kind: 'message' as const }) },

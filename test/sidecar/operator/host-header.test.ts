@@ -12,7 +12,7 @@ describe('The Host header of the operator port', () => {
     for (const header of ['push-1', 'Push-1:9090', 'push-1.']) expect(answersHost(header, 'PUSH-1')).to.equal(true)
   })
 
-  it('refuses a Host header whose name only resembles an accepted one', () => {
+  it('refuses a Host header with a name that only resembles an accepted one', () => {
     const names = [
       '',
       ':9090',

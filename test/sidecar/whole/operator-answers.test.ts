@@ -20,7 +20,7 @@ describe('Operator answers about one station', () => {
     const answer = await fetch(`${whole.sidecar.adminUrl}/notify`, { method: 'POST', body: JSON.stringify(body) })
     return { status: answer.status, body: (await answer.json()) as NotifyAnswer }
   }
-  /** A station whose message was stored, acknowledged, pushed and fetched. */
+  /** Returns the report of a station after a message was stored, acknowledged, pushed and fetched. */
   async function withMessage() {
     await whole.register('N0CALL', { ackMessages: true })
     await whole.receive('N9CALL', 'N0CALL-7', `${TEXT}{12`)

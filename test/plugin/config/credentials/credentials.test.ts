@@ -55,7 +55,7 @@ describe('keys and certificate of a client', () => {
     )
   })
 
-  it('reads credentials from a configuration whose member names are all lower-case', () => {
+  it('reads credentials from a configuration with lower-case member names', () => {
     const config = serverWith(MINIMAL) as { domains: { '': object } }
     const domains = { '': { ...config.domains[''], oidccredentials: { jwksfile: 'keys' } } }
     const readFile = () => keySet(makeKey('Ed25519').private)

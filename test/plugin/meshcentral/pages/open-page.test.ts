@@ -97,7 +97,7 @@ describe('open MeshCentral page whose session ends', () => {
     expect(reloads).to.deep.equal([1, 1, 1, 1, 1, 0, 0, 1])
   })
 
-  it('an open page whose session ended does not reload while the user leaves it', () => {
+  it('after its session ended, an open page does not reload while the user leaves it', () => {
     const leftBefore = openPage()
     leftBefore.page.leave()
     leftBefore.signedOut()
@@ -112,7 +112,7 @@ describe('open MeshCentral page whose session ends', () => {
     expect(leftAfter.page.reloads).to.equal(0)
   })
 
-  it('an open page whose session ended reloads if leaving it was only a download', () => {
+  it('after its session ended, an open page reloads if leaving it was only a download', () => {
     const { page, signedOut, wait } = openPage()
     page.leave()
     page.now += 6000

@@ -127,7 +127,7 @@ describe('proxy of the environment', () => {
     }
   })
 
-  it('a request whose proxy never answers times out and closes its connection', async () => {
+  it('a request times out and closes its connection if its proxy never answers', async () => {
     const { proxy, clock, failed } = await failThrough({ answer: null })
     await until('a connection', () => proxy.sockets.size > 0)
     await clock.advance(5_000)

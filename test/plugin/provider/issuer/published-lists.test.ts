@@ -40,7 +40,7 @@ describe('lists that an IdP publishes', () => {
     ])
   })
 
-  it('finds a response type in a published list, whatever the order of its words', () => {
+  it('finds a response type in a published list, with its words in any order', () => {
     const client = { ...MINIMAL.client, response_types: 'code id_token' }
     expect(missing({ response_types_supported: ['id_token code'] }, { client })).to.deep.equal([])
     expect(missing({ code_challenge_methods_supported: ['S256'] })).to.deep.equal([])

@@ -47,7 +47,7 @@ describe('signature of a token', () => {
     await refused(await second.sign({ kid: 'one' }), [first.jwk])
   })
 
-  it('refuses a token whose header, payload or signature was changed', async () => {
+  it('refuses a token with a changed header, payload or signature', async () => {
     const [header = '', payload = '', signature = ''] = (await first.sign()).split('.')
     const changed = base64url.encode('{"sub":"mallory"}')
     const otherHeader = base64url.encode('{"kid":"one","alg":"RS256"}')
@@ -71,7 +71,7 @@ describe('signature of a token', () => {
     await refused(await sign(), [jwk], 'RS256')
   })
 
-  it('refuses a token whose header requires an extension', async () => {
+  it('refuses a token if its header requires an extension', async () => {
     const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true })
     const token = await new CompactSign(new TextEncoder().encode('{}'))
       .setProtectedHeader({ alg: 'RS256', kid: 'one', crit: ['exp'], exp: 1 })

@@ -95,7 +95,7 @@ describe('The avatar in a register call', () => {
     expect(decide({ avatarImage: padded }).kind).to.equal('replace'))
 
   // Shows: sidecar 5.1.
-  it('refuses an avatar whose icon name is too long or has control characters', () => {
+  it('refuses an avatar with an icon name that is too long or has control characters', () => {
     for (const avatarIcon of ['x'.repeat(64), '\u{1f6b2}']) expect(decide({ avatarIcon }).kind).to.equal('replace')
     for (const avatarIcon of ['x'.repeat(65), 'a\nb', '\ud800', 'a\udfff', '\udeb2\ud83d'])
       expect(decide({ avatarIcon })).to.deep.include({ kind: 'invalid', member: 'avatarIcon' })

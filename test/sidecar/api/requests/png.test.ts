@@ -78,14 +78,14 @@ describe('An avatar image', () => {
   })
 
   // Shows: sidecar 5.3.
-  it('refuses a PNG whose image data is not compressed, or ends early', () => {
+  it('refuses a PNG with image data that is not compressed, or ends early', () => {
     expect(pngFault(pngWith(RGBA_8, Buffer.from([7, 99, 180, 3])))).to.equal(UNDECODABLE)
     const whole = deflateSync(rows(64, 256))
     for (let length = 0; length < whole.length; length++)
       expect(pngFault(pngWith(RGBA_8, whole.subarray(0, length)))).to.equal(UNDECODABLE)
   })
 
-  it('refuses a PNG whose image data has too few or too many rows', () => {
+  it('refuses a PNG with too few or too many rows of image data', () => {
     for (const data of [rows(63, 256), rows(65, 256), Buffer.alloc(30_000_000)])
       expect(pngFault(pngWith(RGBA_8, deflateSync(data)))).to.equal(UNDECODABLE)
   })
@@ -124,7 +124,7 @@ describe('An avatar image', () => {
     expect(pngFault(pngWith([8, 0, 0, 0, 2], deflateSync(data)))).to.match(/header/)
   })
 
-  it('refuses a PNG whose palette is missing, superfluous or of an invalid size', () => {
+  it('refuses a PNG with a missing or superfluous palette, or one of an invalid size', () => {
     const palette = (bytes: number) => [{ type: 'PLTE', data: Buffer.alloc(bytes) }]
     const data = deflateSync(rows(64, 8))
     expect(pngFault(pngWith(PALETTE_1, data, palette(6)))).to.equal(undefined)

@@ -248,7 +248,7 @@ describe('Several instances at APRS-IS', () => {
   })
 
   describe('Listeners with many connections', () => {
-    it('no callsign is logged in twice, whatever stations register or instances die', async () => {
+    it('no callsign is logged in twice while stations register and instances die', async () => {
       stations = stationKeys(2700)
       const [a, b, c] = ['a', 'b', 'c'].map((name) => start(name, { maxConnections: 40 }))
       await clock.advance(2000)

@@ -58,7 +58,7 @@ describe('The JSON parser of the configuration', () => {
     })
   })
 
-  it('refuses JSON whose nesting would exhaust the stack', () => {
+  it('refuses JSON with nesting that would exhaust the stack', () => {
     expect(parseJson('['.repeat(100_000)).kind).to.equal('syntax_error')
   })
 

@@ -24,7 +24,7 @@ interface Sent {
   readonly answer: (outcome: PushOutcome) => void
 }
 
-/** A gateway whose answers a test gives one by one, or once for all. */
+/** A gateway for tests. A test sets its answers one by one, or all at once. */
 export class ManualGateway implements PushGateway {
   readonly #sent = createRecorder<Sent>('notification')
   readonly sent = this.#sent.items

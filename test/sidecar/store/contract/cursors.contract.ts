@@ -321,7 +321,7 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
     const held = (await newer(first.store, phone.station, 0, phone.device)).messages
     const times = held.map(({ stamp }) => stamp)
     expect(phone.keeps === 'last' ? inOrder(phone.got) : phone.got).to.deep.equal(times)
-    // More are possible: messages of which no phone was notified before a crash.
+    // More are possible: messages stored before a crash, without a notification to any phone.
     expect(times).to.include.members(stored.get(phone.station) ?? [])
     expect(new Set(texts(held)).size).to.equal(held.length)
   }

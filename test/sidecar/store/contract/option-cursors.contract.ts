@@ -44,12 +44,12 @@ const act = fc.oneof(
 const step = fc.record({
   /** At once, each at any instance. */
   acts: fc.array(fc.record({ act, instance: fc.nat(7) }), { maxLength: 8, size: 'max' }),
-  // Rare, because rings in memory begin anew.
+  // Restarts are rare, because they empty the rings in memory.
   isRestart: fc.nat(5).map((number) => number === 0),
 })
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-/** What an answer brought a phone with these options, whose cursor was `since`. */
+/** An answer to a phone with these options. `since`: the cursor of its request. */
 interface Answer {
   readonly station: string
   readonly options: DeviceOptions

@@ -1,8 +1,8 @@
 import type { Store, StoreSettings } from '../../../../sidecar/messages/store.ts'
 
 /**
- * What a contract suite needs of a kind of store, whose time may be independent of the test's. All belongs to the
- * running test: stores are closed after it, and data is removed.
+ * The functions of one kind of store that a contract suite needs. The store's time may be independent of the test's.
+ * Everything belongs to the running test: stores are closed after it, and data is removed.
  */
 export interface ContractStores {
   /** Opens a store over what those before it in this test have left. */

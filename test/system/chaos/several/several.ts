@@ -42,7 +42,7 @@ export interface Scale {
   readonly seconds: number
 }
 
-/** Three sidecars on one PostgreSQL, two of which listen, with their surroundings, users and faults. */
+/** Three sidecars on one PostgreSQL, with their surroundings, users and faults. Two of the sidecars listen. */
 export class SeveralChaos {
   /** A violation does not stop the run: the verdict covers all of it. */
   readonly happenings = new Happenings({ goesOn: true })
@@ -206,7 +206,7 @@ export class SeveralChaos {
   }
 
   /**
-   * Waits a while without a fault, and then until any instance may be hit: two listen, the third is up, and all
+   * Waits a while without a fault. Then it waits until any instance may be hit: two listen, the third is up, and all
    * messages that only one has heard are stored. Until then such a message is only with that instance. On a busy
    * machine it may be unread, and lost with it.
    */
@@ -390,7 +390,7 @@ export class SeveralChaos {
   }
 }
 
-/** The subject by which an instance signs. */
+/** The subject that an instance signs with. */
 function subjectOf(name: string): string {
   return `mailto:${name}@example.org`
 }

@@ -48,7 +48,7 @@ describe('The history in SQLite', () => {
     expect(await stored()).to.deep.equal(['c'])
   })
 
-  it('deletes dropped messages whose stamps are in the future because of a wrong clock', async () => {
+  it('deletes dropped messages with future stamps, which a wrong clock caused', async () => {
     await openWith(1)
     const now = stores.clock.now()
     stores.clock.set(now + 30 * 24 * 60 * MINUTE)

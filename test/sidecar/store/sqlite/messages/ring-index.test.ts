@@ -67,7 +67,7 @@ describe('The index in memory of the ring buffers in the file', () => {
     }
     if (first.kind === 'discard') {
       await rings.discard(tx, [first.station], first.atMost)
-      // As if the station had been removed and had registered again.
+      // Simulate that the station was removed and registered again.
       if (![...rings.keys()].includes(first.station)) await tx.all(FORGET_DROPPED, first.station)
       return
     }
