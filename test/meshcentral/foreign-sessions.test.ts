@@ -1,7 +1,7 @@
-import { createCipheriv, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import type { ScriptedBrowser } from '../../fixtures/browser.ts'
 import { type Person, userKey } from './support/mesh-setup.ts'
+import { sealedBy } from './support/sealed-cookie.ts'
 import { isSignedIn, sessionOf, signedIn, signIn, thiefOf } from './support/session.ts'
 import { closes, useMesh } from './support/use-mesh.ts'
 
@@ -81,12 +81,3 @@ describe('a session that MeshCentral begins by login token or login cookie', () 
     expect(await isSignedIn(setup, second)).to.equal(false)
   })
 })
-
-/** Returns a cookie sealed as MeshCentral seals its own. */
-function sealedBy(key: Buffer, content: object): string {
-  const [iv, time] = [randomBytes(12), Math.floor(Date.now() / 1000)]
-  const cipher = createCipheriv('aes-256-gcm', key.subarray(0, 32), iv)
-  const sealed = Buffer.concat([cipher.update(JSON.stringify({ ...content, time })), cipher.final()])
-  const text = Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64')
-  return text.replaceAll('+', '@').replaceAll('/', '$')
-}

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { until } from '../support/until.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { openControl } from './support/control-socket.ts'
 import { installMeshCentral, OLDER_VERSION } from './support/installation.ts'
+import { sealedBy } from './support/sealed-cookie.ts'
 import { isSignedIn, messageOn, signedIn } from './support/session.ts'
 import { type MeshOfTests, useMesh, verdictOf } from './support/use-mesh.ts'
 
@@ -141,6 +143,41 @@ describe('custom.password_login', () => {
   it('treats a password_login of another type as false', async () => {
     await setup.restart(withPasswords({ password_login: 'yes' }))
     expect(await waysFor('admin')).to.deep.equal(onAllWays(false))
+  })
+})
+
+describe("the links in MeshCentral's mails with custom.password_login", () => {
+  const smtp = { name: 'console', host: '127.0.0.1', from: 'server@example.test' }
+  const withMail = (custom: object) => ({ domains: { '': { members: { smtp }, oidc: { custom } } } })
+  const setup = useMesh(withMail({}))
+
+  /** The address in a mail to tom: action 1 confirms the e-mail address, action 2 resets the password. */
+  const linkTo = async (a: 1 | 2) => {
+    const { key } = (await setup.data.records()).get('MailCookieEncryptionKey') as { readonly key?: string }
+    const cookie = sealedBy(Buffer.from(String(key), 'hex'), { u: 'user//tom', e: 'tom@example.test', a })
+    return `${setup.url}checkmail?c=${encodeURIComponent(cookie)}`
+  }
+  const hashOfTom = async () => (await setup.data.records()).get('user//tom')?.hash
+
+  it('password_login false refuses the link in a mail that resets a password', async () => {
+    await createAccount(setup, 'tom')
+    expect((await setup.browser().step(await linkTo(1))).status).to.equal(200)
+    await until('the confirmed address', async () => (await setup.data.records()).get('user//tom')?.emailVerified)
+    const before = await hashOfTom()
+    expect((await setup.browser().step(`${await linkTo(2)}&confirm=1`)).status).to.equal(200)
+    const reset = await until('the new password', async () => {
+      const hash = await hashOfTom()
+      return hash !== before && hash
+    })
+    await setup.restart(withMail({ password_login: false }))
+    const browser = setup.browser()
+    for (const query of ['', '&confirm=1']) {
+      const { status, headers } = await browser.step((await linkTo(2)) + query)
+      expect([status, headers.location]).to.deep.equal([302, '/'])
+      expect(messageOn(await browser.step(setup.url))).to.equal(ACCESS_DENIED)
+    }
+    expect((await setup.browser().step(await linkTo(1))).status).to.equal(200)
+    expect(await hashOfTom()).to.equal(reset)
   })
 })
 
