@@ -36,7 +36,7 @@ export interface LogSettings {
   readonly format: LogFormat
 }
 
-/** A log whose level and format can change while it is in use. */
+/** A log with a level and a format that can change while it is in use. */
 export interface ConfigurableLog extends Log {
   configure(settings: LogSettings): void
 }

@@ -137,9 +137,9 @@ export function textOf(bytes: Buffer): { readonly text: string; readonly textByt
 }
 
 /**
- * Returns the packet line with which `to` acknowledges a message from `from`, without a line break. The line repeats
- * the sender and the sequence id exactly as received. Servers treat `W2AW-0` and `W2AW` as different, and senders that
- * do not know reply-acks only recognize the whole sequence id `MM}AA`.
+ * Returns the packet line of an ack from `to` for a message from `from`, without a line break. The line repeats the
+ * sender and the sequence id exactly as received. Servers treat `W2AW-0` and `W2AW` as different, and senders that do
+ * not know reply-acks only recognize the whole sequence id `MM}AA`.
  */
 export function ackLine({ from, to, seqId }: { from: string; to: string; seqId: string }): string {
   return `${to}>APRS,TCPIP*::${from.padEnd(MAX_ADDRESSEE_LENGTH)}:${ACK}${seqId}`

@@ -50,7 +50,7 @@ function endOfSource(line: string, start: number): number {
     // Past the end of the line, `code` is NaN, which fails the test below.
     const code = line.charCodeAt(i)
     if (code === ARROW) return i > start ? i : -1
-    // Acks repeat the source. So it may only have letters, digits and dashes, none of which can end a line or a field.
+    // Acks repeat the source. So it may only have letters, digits and dashes. They cannot end a line or a field.
     if (!isAlphanumeric(code) && (code !== DASH || i === start)) return -1
   }
   return -1

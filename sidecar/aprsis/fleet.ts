@@ -90,7 +90,7 @@ export class Fleet {
     return this.#lacksCallsign || (this.#leftOut.length > 0 && this.#limits.isLimitedByCallsigns)
   }
 
-  /** Sets the stations whose messages the fleet requests. Idempotent. */
+  /** Sets the stations to request messages for. Idempotent. */
   setStations(stations: ReadonlySet<StationKey>): void {
     if (this.#closing || (this.#wanted && isSameSet(this.#wanted, stations))) return
     this.#wanted = stations
@@ -98,7 +98,7 @@ export class Fleet {
   }
 
   /**
-   * Sends a packet line. It prefers the connection whose filter has the packet's source, and otherwise uses any
+   * Sends a packet line. It prefers the connection with the packet's source in its filter, and otherwise uses any
    * verified one. Returns false if no connection is verified.
    */
   send(line: string): boolean {

@@ -27,7 +27,7 @@ export interface LinkParts {
   /** Returns a random number from 0 to below 1, which spreads reconnects. Default: `Math.random`. */
   readonly random?: () => number
   /**
-   * The leases and instances of a shared store, by which several processes elect those that listen. Undefined if no
+   * The leases and instances of a shared store. Several processes use them to elect those that listen. Undefined if no
    * other process uses the store.
    */
   readonly shared?: ElectionStore | undefined

@@ -17,8 +17,8 @@ export interface AvatarBook {
   /** Stores the sender's avatar if the push contains it. */
   pushed(push: PushPayload): Promise<void>
   /**
-   * Fetches each avatar whose advertised hash differs from the stored one. If a request fails, the next call fetches
-   * its avatars.
+   * Fetches each avatar with an advertised hash that differs from the stored one. If a request fails, the next call
+   * fetches its avatars.
    */
   advertised(hashes: Readonly<Record<string, string>>): Promise<void>
 }

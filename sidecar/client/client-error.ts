@@ -27,7 +27,7 @@ const API_CODES: Readonly<Record<ApiErrorCode, 'temporary' | 'permanent'>> = {
  */
 export type ClientErrorCode = ApiErrorCode | 'unreachable' | 'bad_answer' | 'closed'
 
-/** The error with which a failed request rejects. */
+/** The error of a failed request. The promise of the request rejects with it. */
 export class ClientError extends Error {
   readonly code: ClientErrorCode
   /** The mistakes in the request, each with its JSON path. */

@@ -31,8 +31,8 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   /** Whether the app gets the acks and rejections that the station receives. Default: false. */
   readonly wantAcks?: boolean
   /**
-   * The senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any
-   * ending. Default: none.
+   * The blocked senders: this phone does not get their messages. Up to 50 callsigns. A `*` at the end of an entry
+   * matches any ending. Default: none.
    */
   readonly blocked?: readonly string[]
   /** The station's own avatar; null clears it. Default: undefined, so the avatar at the server stays as it is. */
@@ -74,7 +74,7 @@ export interface PhoneClient {
    * station stays registered.
    */
   setAvatar(avatar: OwnAvatar | null): Promise<void>
-  /** Changes the list of senders whose messages this phone does not get. */
+  /** Changes the list of blocked senders. This phone does not get their messages. */
   setBlocked(blocked: readonly string[]): Promise<void>
   /** Call this when the network is available again. Ends the delay before the next attempt. */
   networkChanged(): void

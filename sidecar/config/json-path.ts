@@ -1,5 +1,5 @@
 /**
- * Splits a JSON Pointer (RFC 6901), with which ajv reports the place of an error, into steps. For example,
+ * Splits a JSON Pointer (RFC 6901) into steps. ajv reports the place of an error as such a pointer. For example,
  * `/listen/trustProxy/0` becomes `listen`, `trustProxy`, `0`.
  */
 export function pointerSteps(pointer: string): readonly string[] {

@@ -137,7 +137,7 @@ export interface StationsSettings {
   readonly expireAfterHours: number
   /** Callsigns that no station can register. A `*` at the end matches any ending. */
   readonly reserved: readonly string[]
-  /** Callsigns whose messages are dropped. A `*` at the end matches any ending. */
+  /** Blocked senders: their messages are dropped. A `*` at the end matches any ending. */
   readonly blockedSenders: readonly string[]
 }
 

@@ -15,8 +15,8 @@ export interface CallsignRules {
   isReserved(key: StationKey): boolean
   isBlocked(sender: string): boolean
   /**
-   * The registry without stations whose callsign was reserved after they had registered. They stay registered until
-   * they expire, because the list may contain a mistake. Meanwhile, the sidecar neither requests nor stores their
+   * The registry without stations with a callsign that was reserved after they had registered. They stay registered
+   * until they expire, because the list may contain a mistake. Meanwhile, the sidecar neither requests nor stores their
    * messages. `get` is called for each packet, so it uses the set of reserved stations that the last call of `keys`
    * computed.
    */

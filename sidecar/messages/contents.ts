@@ -24,7 +24,7 @@ export interface AckContents extends StoredAck {
 
 /** A device with all its stored data. */
 export interface DeviceContents extends Device {
-  /** Stamp of the newest message of which the device was notified. */
+  /** Stamp of the newest message that a notification to the device announced. */
   readonly pushedThrough: number
   /** The newest cursor that the device has sent; 0 if it has sent none. */
   readonly newestCursor: number

@@ -2,8 +2,8 @@
 export const LEASE_MS = 6000
 
 /**
- * Leases by which the processes that share a store divide work. At most one process holds a lease. An exclusive store,
- * which has only one process, grants every lease.
+ * Leases that divide work between the processes that share a store. At most one process holds a lease. An exclusive
+ * store, which has only one process, grants every lease.
  */
 export interface Leases {
   /**

@@ -73,7 +73,7 @@ export interface PushClaim {
   readonly waitedMs: number
 }
 
-/** The messages of which a device was not notified yet. */
+/** The messages that no notification to the device announced yet. */
 export interface Unpushed {
   /** Number of messages, at least 1. */
   readonly count: number

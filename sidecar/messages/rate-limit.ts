@@ -14,7 +14,7 @@ interface Window {
 
 /**
  * Limit of clients in a generation. Above it, a new generation starts and the oldest is dropped. The two generations
- * take up to 10 MB of memory.
+ * need at most 10 MB of memory.
  */
 const MAX_CLIENTS = 50_000
 

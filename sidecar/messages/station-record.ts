@@ -23,10 +23,10 @@ export interface StationRecord {
   readonly updatedAt: number | null
 }
 
-/** A device whose {@link Device.lastSeenAt} is writable, because each registration updates it in place. */
+/** A device with a writable {@link Device.lastSeenAt}, because each registration updates it in place. */
 export type SeenDevice = Device & { lastSeenAt: number }
 
-/** A station whose devices are updated in place at each registration. */
+/** A station with devices that each registration updates in place. */
 export interface SeenStation extends Station {
   readonly devices: readonly SeenDevice[]
 }

@@ -37,7 +37,9 @@ const ALIVE_WITHIN_MS = 2000
  */
 const READS_WITHIN_MS = 2500
 
-/** Answers a GET request. `call`: the callsign in the path, for pages whose path ends with `/CALL`; otherwise empty. */
+/**
+ * Answers a GET request. `call`: the callsign in the path, for pages at a path that ends with `/CALL`; otherwise empty.
+ */
 export type GetPage = (query: URLSearchParams, call: string) => Promise<Page>
 
 /** Returns the handlers of GET requests, by path. */

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../config/json/json-object.ts'
 import { isLocked, type MeshServer, type MeshWeb } from '../server.ts'
 
 /**
- * Updates this server's open pages when an account changes at another peer: closes the pages of a locked account, and
+ * Updates this server's open pages when an account changes at another peer. Closes the pages of a locked account, and
  * subscribes other pages to what the account's rights include now.
  *
  * MeshCentral's events `close` and `resubscribe` cross to the peers over their own connection. They are lost while that

@@ -89,7 +89,7 @@ export function errorBody({ code, message, details }: ApiError): Body {
 
 /**
  * Returns a complete error answer, with status line and headers, that closes the connection. The API sends it to a
- * client whose bytes are not an HTTP request.
+ * client that does not send an HTTP request.
  */
 export function rawErrorAnswer(error: ApiError): string {
   const text = errorBody(error).head.text()
@@ -99,7 +99,7 @@ export function rawErrorAnswer(error: ApiError): string {
   return `HTTP/1.1 ${status} Error\r\n${lines.join('')}\r\n${text}`
 }
 
-/** Returns the complete answer with which a proxy's connection is closed because of the rate limit. */
+/** Returns the complete answer that closes a proxy's connection because of the rate limit. */
 export function rawOverLimitAnswer(): string {
   return 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 }

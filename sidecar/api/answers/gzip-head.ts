@@ -14,7 +14,7 @@ export interface GzipHead {
 }
 
 const flush = { finishFlush: constants.Z_SYNC_FLUSH }
-// By default zlib allocates chunks of 16 KB, even for a result of 2 KB. With 5,000 stations, the unused memory in these
+// The default chunks of zlib have 16 KB, even for a result of 2 KB. With 5,000 stations, the unused memory in these
 // chunks was 12 MB.
 const flushSync = { ...flush, chunkSize: 4096 }
 const deflateRawInPool = promisify(deflateRaw)

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../../clock.ts'
 
 /**
- * Milliseconds that a client has to read an answer, whatever its size. The kernel takes nearly every answer at once,
- * and such an answer has no deadline.
+ * Milliseconds that a client has to read an answer of any size. The kernel takes nearly every answer at once, and such
+ * an answer has no deadline.
  */
 const MIN_MS = 15_000
 /** Speed of a slow phone network, in bytes per millisecond. Large answers get additional time at this rate. */
@@ -11,7 +11,7 @@ const BYTES_PER_MS = 16
 const SWEEP_MS = 1000
 
 interface Unsent {
-  /** Deadline by which the client must read the answer, in elapsed milliseconds. */
+  /** The client's deadline for reading the answer, in elapsed milliseconds. */
   readonly deadline: number
   readonly onLate: () => void
 }

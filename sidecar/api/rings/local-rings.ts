@@ -99,7 +99,7 @@ export class LocalRings implements RingCache {
   async #load(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
     const registeredAt = this.#stations.get(key)?.registeredAt
     if (registeredAt === undefined) return undefined
-    // Of simultaneous loads, only the first is cached. If a second one replaced it, a third could replace the second,
+    // Only the first of simultaneous loads is cached. If a second one replaced it, a third could replace the second,
     // and so on. Then the ring might never be cached.
     const load: Load | undefined = this.#loads.has(key) ? undefined : { late: [] }
     if (load) this.#loads.set(key, load)

@@ -12,8 +12,7 @@ import { Session } from './session.ts'
 const STABLE_MS = 60_000
 
 /**
- * Limit of logins by which a connection tries to reach another server than another listener. There may be no other
- * server.
+ * Limit of logins that a connection uses to reach another server than another listener. There may be no other server.
  */
 const MAX_MOVES = 3
 

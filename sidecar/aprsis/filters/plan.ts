@@ -13,7 +13,7 @@ export interface Carrier {
 
 /** The changes that lead to the wanted connections. A connection that none of its members names stays unchanged. */
 export interface Plan {
-  /** The new stations of each running connection whose filter changes, by the connection's id. */
+  /** The new stations of each running connection with a filter that changes, by the connection's id. */
   readonly change: ReadonlyMap<number, ReadonlySet<StationKey>>
   /** The stations of each connection to open. */
   readonly open: readonly ReadonlySet<StationKey>[]

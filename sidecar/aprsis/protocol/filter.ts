@@ -79,7 +79,7 @@ export function filterLine(filter: string): string {
 }
 
 /**
- * Words by which a server refuses a filter. A callsign such as `NO` in the repeated filter does not match, because it
+ * Words of a server that refuses a filter. A callsign such as `NO` in the repeated filter does not match, because it
  * follows a slash.
  */
 const REFUSAL = /(?<![\w/-])(?:not|no|invalid|bad|error|ignored|refused|rejected|denied|failed)(?![\w/-])/i
@@ -92,7 +92,7 @@ export function isAboutFilter(line: string): boolean {
   return /filter/i.test(line) && !REFUSAL.test(line)
 }
 
-/** Returns the comment line by which the server aprsc confirms `filter`. */
+/** Returns the comment line that the server aprsc sends to confirm `filter`. */
 export function confirmationLine(filter: string): string {
   return `# filter ${filter.slice(0, CONFIRMED_BYTES)} active`
 }

@@ -9,8 +9,7 @@ const CR = 13
  * line longer than `maxBytes` is dropped without being buffered, and `onTooLong` is called once for it.
  */
 export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: Buffer) => string[] {
-  // Buffer for the beginning of a line whose end has not arrived yet. The extra byte is for the CR of a line of maximum
-  // length.
+  // Buffer for the beginning of a line until its end arrives. The extra byte is for the CR of a line of maximum length.
   const held = Buffer.allocUnsafe(maxBytes + 1)
   let heldBytes = 0
   let skipping = false

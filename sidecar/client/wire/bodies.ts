@@ -38,8 +38,8 @@ export interface RegisterBody extends DeviceClaim {
   readonly ackMessages: boolean
   readonly wantHistory?: boolean | null
   /**
-   * The senders whose messages this phone does not get: up to 50 callsigns. A `*` at the end of an entry matches any
-   * ending.
+   * The blocked senders: this phone does not get their messages. Up to 50 callsigns. A `*` at the end of an entry
+   * matches any ending.
    */
   readonly blocked?: readonly string[] | null
   /** Whether this phone also gets the messages to the other SSIDs of its callsign. */

@@ -5,8 +5,8 @@ export interface DeviceOptions {
   /** Whether the device also gets messages to the other SSIDs of its callsign. */
   readonly anySsid: boolean
   /**
-   * Senders whose messages the device does not get, converted by {@link blockedList}. Other devices of the station
-   * still get these messages.
+   * Blocked senders, converted by {@link blockedList}. The device does not get their messages. Other devices of the
+   * station still get these messages.
    */
   readonly blocked: readonly string[]
   /** Whether the device gets the acks and rejections of messages that the station sent. */

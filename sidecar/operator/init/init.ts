@@ -14,7 +14,7 @@ export type InitOutcome =
   | { readonly kind: 'not_written'; readonly reason: string }
 
 /**
- * The answer by which the operator rejects the suggested answer of a question, and leaves the setting at its default.
+ * The answer that rejects the suggested answer of a question, and leaves the setting at its default.
  */
 const NO_ANSWER = '-'
 

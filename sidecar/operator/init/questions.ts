@@ -1,6 +1,6 @@
 import { type FoundFiles, keyIdIn } from './found-files.ts'
 
-/** The flags of `--init`, each of which answers one question. */
+/** The flags of `--init`. Each answers one question. */
 export const INIT_FLAGS = [
   'callsign',
   'port',

@@ -19,7 +19,7 @@ export interface GatewayStatus {
   readonly lastAcceptedAt: number | undefined
   readonly lastRefused: Setback | undefined
   readonly lastFailed: Setback | undefined
-  /** Number of devices whose notification is being sent, or waits for its first or next try. */
+  /** Number of devices with a notification that is being sent, or waits for its first or next try. */
   readonly waiting: number
 }
 

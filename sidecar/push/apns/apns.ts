@@ -50,8 +50,8 @@ const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>>
 }
 
 /**
- * Reasons of APNs that a wrong clock of this machine can cause. APNs sends no `Date` header with which to compare the
- * clock.
+ * Reasons of APNs that a wrong clock of this machine can cause. APNs sends no `Date` header, so the clocks cannot be
+ * compared.
  */
 const BY_CLOCK: ReadonlySet<string> = new Set(['ExpiredProviderToken', 'InvalidProviderToken'])
 

@@ -28,7 +28,7 @@ export interface DispatcherParts {
 /** The state of one gateway. */
 export type GatewayStatus = GatewayAnswers & {
   readonly platform: Platform
-  /** Number of devices whose notification is being sent, or waits for its first or next try. */
+  /** Number of devices with a notification that is being sent, or waits for its first or next try. */
   readonly waiting: number
   /**
    * Whether the gateway reported so many tokens in a row dead that the sidecar doubts its reports; see {@link
@@ -91,7 +91,7 @@ export class Dispatcher {
     })
   }
 
-  /** Returns the number of devices whose notification is being sent now. */
+  /** Returns the number of devices with a notification that is being sent now. */
   inFlight(): number {
     return this.#inFlight
   }

@@ -25,8 +25,8 @@ const SEND_HOST = 'fcm.googleapis.com'
 const MAX_SENDS = 2
 
 /**
- * The error with which this file ends a request. `firebase-admin` and `google-auth-library` recognize its code and do
- * not repeat the request.
+ * The error of a request that this file ended. `firebase-admin` and `google-auth-library` recognize its code and do not
+ * repeat the request.
  */
 class Abandoned extends Error {
   readonly code = 'AbortError'

@@ -5,7 +5,10 @@
 export interface Notification {
   readonly title: string
   readonly body: string
-  /** Id by which a notification replaces an earlier one on the phone. It has at most 64 bytes, the limit of APNs. */
+  /**
+   * Id of a notification. It replaces an earlier one with the same id on the phone. It has at most 64 bytes, the limit
+   * of APNs.
+   */
   readonly collapseId: string
   /** The data payload that the specification defines, without keys that gateways reserve. */
   readonly data: Readonly<Record<string, string>>

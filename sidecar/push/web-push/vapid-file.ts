@@ -50,7 +50,7 @@ export function warnOfUnkeptKeys({ push: { webpush }, database }: Settings, log:
 }
 
 /**
- * Creates temporary keys, with which `--check` opens the gateway; undefined while Web Push is off. The keys in the key
+ * Creates temporary keys, so that `--check` can open the gateway; undefined while Web Push is off. The keys in the key
  * file are validated when the configuration is read.
  */
 export function trialKeys({ subject }: WebPushSettings): VapidKeys | undefined {

@@ -229,8 +229,8 @@ function unansweredOutcome(error: unknown, endpoint: string): PushFailure {
 }
 
 /**
- * Reads an answer up to {@link MAX_ANSWER_BYTES}. A connection whose answer was read to its end can be used for the
- * next notification.
+ * Reads an answer up to {@link MAX_ANSWER_BYTES}. A connection can be used for the next notification if its answer was
+ * read to the end.
  */
 async function readAnswer(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []

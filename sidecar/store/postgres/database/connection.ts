@@ -51,8 +51,8 @@ export interface Postgres extends Queries {
    */
   timeline(): number
   /**
-   * Returns the fault because of which the last statements failed; undefined if the database works. After the first
-   * call of {@link probe}, a faulty database is probed each second.
+   * Returns the fault that made the last statements fail; undefined if the database works. After the first call of
+   * {@link probe}, a faulty database is probed each second.
    */
   fault(): StoreErrorCode | undefined
   /** Tests whether messages can be stored, and updates {@link fault}. Concurrent calls share a probe. Never rejects. */

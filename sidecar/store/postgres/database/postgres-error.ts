@@ -1,7 +1,7 @@
 import { TimeLimitError } from '../../../clock.ts'
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 
-// SQLSTATEs (PostgreSQL, Appendix A) whose cause the operator can fix. Two characters stand for a whole class.
+// SQLSTATEs (PostgreSQL, Appendix A) with a cause that the operator can fix. Two characters stand for a whole class.
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
   '25006': 'database_read_only',
   '26000': 'database_pooled', // the prepared statement is gone
@@ -35,8 +35,7 @@ const WORDS: readonly (readonly [RegExp, StoreErrorCode])[] = [
 ]
 
 /**
- * Codes of the errors with which PostgreSQL refuses a user. They may be temporary, while an administrator configures
- * the server.
+ * Codes of PostgreSQL's errors for a refused user. They may be temporary, while an administrator configures the server.
  */
 export const REFUSALS: ReadonlySet<StoreErrorCode> = new Set([
   'database_refused',

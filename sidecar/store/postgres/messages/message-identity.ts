@@ -5,9 +5,9 @@ import type { IncomingMessage } from '../../../messages/store.ts'
 const BYTES = 16
 
 /**
- * Returns a digest of 16 bytes that identifies a message, to recognize duplicates. Nobody can construct two messages
- * with the same digest. From a message number with a reply-ack, it includes only the part before the brace. It ignores
- * blanks and control characters at the end of the text.
+ * Returns a digest of 16 bytes that identifies a message, to recognize duplicates. An attacker cannot construct two
+ * messages with the same digest. From a message number with a reply-ack, it includes only the part before the brace. It
+ * ignores blanks and control characters at the end of the text.
  */
 export function messageIdentity({ from, to, seqId, text }: IncomingMessage): Buffer {
   const content = text.toString('latin1')

@@ -11,7 +11,7 @@ export const CHANNEL = SCHEMA
 /** A time in milliseconds that is later than any real time. */
 export const NEVER = Number.MAX_SAFE_INTEGER
 
-/** The named literals of the SQL files whose values are constants in TypeScript. */
+/** The named literals of the SQL files, with values from constants in TypeScript. */
 export const LITERALS = { CHANNEL, LEASE_MS, MAX_DEVICES, MAX_RECEIVED_ACKS, NEVER, UNPROVEN_MS } as const
 
 /** The files in `tables/`, in the order in which they are executed. */

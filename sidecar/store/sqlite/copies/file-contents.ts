@@ -24,7 +24,7 @@ const STATE = 'SELECT reserved_time AS lastStamp, per_station AS perStation FROM
 
 const KEYS = 'SELECT key FROM station'
 
-// Rows whose station does not exist are not copied. Only manual edits leave such rows.
+// Rows of a station that does not exist are not copied. Only manual edits leave such rows.
 const OWNED = `
   SELECT (SELECT count(*) FROM device WHERE station IN (SELECT key FROM station)) AS devices,
     (SELECT count(*) FROM avatar WHERE station IN (SELECT key FROM station)) AS avatars`

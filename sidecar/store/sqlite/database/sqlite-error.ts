@@ -1,6 +1,7 @@
 import { StoreError, type StoreErrorCode } from '../../../errors.ts'
 
-// Result codes of SQLite (https://sqlite.org/rescode.html) and of the file system whose cause the operator can fix.
+// Result codes of SQLite (https://sqlite.org/rescode.html) and of the file system, with a cause that the operator can
+// fix.
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
   SQLITE_BUSY: 'database_locked',
   SQLITE_LOCKED: 'database_locked',

@@ -70,8 +70,8 @@ class SqliteCursors implements StoredCursors {
     if (lastMessage !== undefined) return lastMessage
     const cursors = callers.map((device) => this.#cursorOf(station, device, sent))
     const cursor = callers.length > 0 ? Math.min(...cursors) : 0
-    // As soon as a message of the transaction in progress has a stamp, it is in the ring index. A message that is not
-    // in the index yet will get a stamp above the one issued here.
+    // A message of the transaction in progress is in the ring index as soon as it has a stamp. A message that is not in
+    // the index yet will get a stamp above the one issued here.
     const isBehind = () => this.#newestFor(station, callers) > cursor
     if (isBehind()) return cursor
     // If no stamp can be issued, for example because the disk refuses writes, the phone's own cursor is safe too.

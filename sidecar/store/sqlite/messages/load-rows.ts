@@ -4,7 +4,8 @@ import type { Connection } from '../database/connection.ts'
 
 const PAGE_ROWS = 20_000
 /**
- * Amount (2^52) by which {@link fitRings} lowers a stamp. It makes the stamp negative and keeps the order of stamps.
+ * The amount (2^52) that {@link fitRings} subtracts from a stamp. It makes the stamp negative and keeps the order of
+ * stamps.
  */
 const BELOW = 4_503_599_627_370_496
 

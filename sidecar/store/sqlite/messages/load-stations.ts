@@ -10,7 +10,7 @@ const LOAD = `
   FROM station JOIN device ON device.station = key LEFT JOIN avatar ON avatar.station = key
   ORDER BY key, device.registered_at`
 
-/** The columns of a device whose values JavaScript represents by other types. */
+/** The columns of a device with values that JavaScript represents by other types. */
 export interface DeviceColumns {
   readonly tokenDead: number
   readonly ackMessages: number

@@ -43,7 +43,7 @@ interface Entry {
 
 /** The messages that a claim found in the station's ring. */
 interface Waiting {
-  /** The messages of which the device must be notified; undefined if there are none. */
+  /** The messages to notify the device of; undefined if there are none. */
   readonly unpushed: Unpushed | undefined
   /** Stamp of the newest message, even if the device's options exclude it; undefined if there is none. */
   readonly through: number | undefined
@@ -236,8 +236,8 @@ class SqlitePushQueue implements MemoryPushQueue {
   }
 
   /**
-   * Claims at most `room` due entries of a platform. An entry whose device has changed its platform moves to that
-   * platform.
+   * Claims at most `room` due entries of a platform. If the device of an entry has changed its platform, the entry
+   * moves to that platform.
    */
   #take(platform: Platform, room: number): readonly Entry[] {
     const entries: Entry[] = []
@@ -256,7 +256,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     return entries
   }
 
-  /** Reads the messages of which the devices have not been notified. */
+  /** Reads the messages that the devices have not been notified of. */
   async #read(entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Waiting>> {
     const { database, rings } = this.#parts
     // Reads between transactions, so that no device is notified of a message that may be rolled back.
