@@ -50,7 +50,7 @@ const REFUSED = [
     'tables of an older version',
     `${GRANTED}; ${FUNCTIONS_OF_GUEST}; UPDATE mesh_companion.clock SET version = 3`,
     'database_outdated',
-    /too old to be upgraded.* \(its schema has version 3, and this sidecar needs 9 or later\)/,
+    /too old to be upgraded.* \(its schema has version 3, and this sidecar needs 11 or later\)/,
   ],
   [
     'a read-only database',
