@@ -232,8 +232,8 @@ async function threadsIdle(): Promise<void> {
 
 /**
  * Ends the process although one of its threads hangs in a disk operation. `process.exit` would wait for that thread. So
- * the process sends itself the signal that requested the stop, whose default action does not wait. Service managers
- * treat this as a clean exit.
+ * the process sends itself the signal that requested the stop. Its default action does not wait. Service managers treat
+ * this as a clean exit.
  */
 function endBy(signal: NodeJS.Signals): never {
   process.removeAllListeners(signal)

@@ -2,7 +2,7 @@ import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { passcodeOf } from '../../sidecar/aprs/passcode.ts'
 import { createSidecarFolder, type SidecarFolder, type SidecarProcess, startSidecarProcess } from './sidecar-process.ts'
 
-/** The callsign with which the sidecars log in. */
+/** The login callsign of the sidecars. */
 export const LOGIN = 'N0CALL-10'
 
 /**

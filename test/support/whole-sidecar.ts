@@ -8,7 +8,7 @@ import { MemoryNetwork } from './memory-network.ts'
 import { callAt, claim, type JsonBody, registration } from './running-api.ts'
 import { settingsOf } from './settings-of.ts'
 
-/** The callsign with which the sidecar logs in. */
+/** The login callsign of the sidecar. */
 const LOGIN = 'N0CALL-10'
 
 const COALESCE_MS = 2000

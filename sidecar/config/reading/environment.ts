@@ -15,9 +15,9 @@ export interface Override {
  * treated as not set, because container files write unset variables this way.
  *
  * Two kinds of variables cause only a warning, because orchestrators set variables for services too. A variable that
- * names no setting may be misspelt, or belong to a service called sidecar. A variable whose value is a service address
- * may belong to another service: if a service is called sidecar-admin, orchestrators set `SIDECAR_ADMIN_PORT` to its
- * address.
+ * names no setting may be misspelt, or belong to a service called sidecar. A variable with a service address as its
+ * value may belong to another service: if a service is called sidecar-admin, orchestrators set `SIDECAR_ADMIN_PORT` to
+ * its address.
  */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,

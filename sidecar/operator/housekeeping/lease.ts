@@ -5,8 +5,8 @@ const RENEW_MS = LEASE_MS / 3
 
 /**
  * Runs `work` if this process gets the lease `name`, and renews the lease until `work` ends. Does not release the lease
- * at the end. Otherwise another process, whose clock is behind, would do the same work again a little later. If the
- * lease is lost, two processes may do the work at the same time, so it must be idempotent.
+ * at the end. Otherwise another process with a slow clock would do the same work again a little later. If the lease is
+ * lost, two processes may do the work at the same time, so it must be idempotent.
  */
 export async function underLease(
   leases: Pick<Leases, 'hold'>,

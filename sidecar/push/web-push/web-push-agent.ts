@@ -98,8 +98,8 @@ export class WebPushAgent extends Agent {
 
   /**
    * Resolves a name. Throws if one of its addresses is not public. It does not use the system's resolver, which runs
-   * few lookups at a time. Two names whose DNS servers never answer could then delay all other lookups of the process,
-   * such as those of APRS-IS.
+   * few lookups at a time. Two names with DNS servers that never answer could then delay all other lookups of the
+   * process, such as those of APRS-IS.
    */
   async #publicAddresses(host: string): Promise<readonly LookupAddress[]> {
     // A resolver reads the list of the machine's DNS servers only once. The list may change, so each lookup creates a

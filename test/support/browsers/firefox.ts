@@ -6,7 +6,7 @@ import { ANSWER_LIMIT_MS, type BrowserDriver } from './driver.ts'
 
 export const FIREFOX = process.env.FIREFOX_PATH ?? '/usr/bin/firefox-esr'
 const LISTENING = /WebDriver BiDi listening on (ws:\S+)\n/
-/** Preferences by which the browser contacts only the servers of the tests. */
+/** Preferences that let the browser contact only the servers of the tests. */
 const PREFERENCES = {
   'app.normandy.enabled': false,
   'app.update.auto': false,

@@ -15,8 +15,8 @@ export interface OwnLog {
 
 /**
  * Remembers the identity of the open database at `path` and of its log. If the database file is deleted or replaced,
- * SQLite does not delete the log. At the next start, SQLite would apply the log to whatever file is at that path, such
- * as a backup. That would mix pages of two databases.
+ * SQLite does not delete the log. At the next start, SQLite would apply the log to any file at that path, such as a
+ * backup. That would mix pages of two databases.
  */
 export async function knowLog(path: string, clock: Pick<Clock, 'now'>, log: Log): Promise<OwnLog> {
   if (path === IN_MEMORY) return { leave: async () => {} }
