@@ -4,8 +4,8 @@ import { replaceFunction } from './replaced-functions.ts'
 import type { MeshDatabase } from './server.ts'
 
 /**
- * Matches the ids of records that must be written in order: users, user groups and the plugin's own records. Device
- * records are written too often.
+ * Matches the ids of records whose writes must not overtake each other. These are users, user groups and the plugin's
+ * own records. Device records are left out: their writes are so frequent that a queue would slow the server.
  */
 const IN_ORDER = /^(?:user|ugrp|meshcompanion[a-z]*)\//
 

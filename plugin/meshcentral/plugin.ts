@@ -66,12 +66,14 @@ export function meshcompanion({ parent: server }: { readonly parent: LoadedServe
 }
 
 /**
- * The start of the plugin in one MeshCentral server, and its states:
+ * The start of the plugin in one MeshCentral server. Until it runs, the {@link Lockdown} refuses the users of single
+ * sign-on. The states:
  *
- * - *Loaded*: the `oidc` objects are removed from the configuration, and the lockdown is complete. If MeshCentral has
- *   already set up its own strategy, the plugin stays off and reports that.
- * - *Hooked*, once MeshCentral calls `hook_setupHttpHandlers`: cookies are kept from caches, and the lockdown covers
- *   requests. If MeshCentral never calls the hook, this happens before its first request, and the plugin stays off.
+ * - *Loaded*: the `oidc` objects are removed from the configuration, and the lockdown applies to all domains. If
+ *   MeshCentral has already set up its own strategy, the plugin stays off and reports that.
+ * - *Hooked*, once MeshCentral calls `hook_setupHttpHandlers`: the lockdown can refuse requests too, because MeshCentral
+ *   has routes now, and no cache may store answers that set cookies. If MeshCentral never calls the hook, the plugin
+ *   does the same before the first request, and stays off.
  * - *Running*, if MeshCentral has all members that single sign-on needs: the lockdown is lifted for the plugin's
  *   domains.
  * - *Off*, after a failure: the lockdown is complete again, and the buttons are gone. Only a restart leaves this state.

@@ -10,7 +10,7 @@ import type { POLICY } from './page/style.ts'
 import type { StationAnswers } from './station-answers.ts'
 
 export interface PageParts {
-  /** Rejects if the process cannot do its work, and a restart may help. */
+  /** Rejects only if the process can no longer do its work and a restart may mend that. */
   readonly checkAlive: () => Promise<unknown>
   /** Rejects if the sidecar cannot answer a phone's request for messages. */
   readonly checkReads: () => Promise<unknown>

@@ -32,7 +32,7 @@ export interface CredentialOptions {
 
 export interface CredentialReading {
   readonly credentials: Credentials
-  /** Path of the credentials in the configuration, or in the options that replace it. */
+  /** Where the credentials are set: the path of their member in the configuration or in the options of the host. */
   readonly steps: Steps
   /** The findings. Their paths are relative to `steps`. */
   readonly findings: readonly Finding[]

@@ -62,7 +62,8 @@ export class SessionEnds {
   async revoke(stored: Pick<StoredSignIn, 'id' | 'startedAt'> | undefined): Promise<void> {
     const { revocations, maxAgeMs, now } = this.#options
     if (!stored || stored.startedAt + maxAgeMs <= now()) return
-    // If the clock stepped back since the login, the current time would be too early to revoke the session.
+    // A revocation covers sessions that began before its time. If the clock stepped back since the login, the current
+    // time is earlier than the login and would not cover the session.
     const endedAt = Math.max(endOfNow(revocations, now()), stored.startedAt)
     await revocations.revoke([keyOfHandle(stored.id)], endedAt, stored.startedAt + maxAgeMs)
   }

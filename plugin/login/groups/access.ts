@@ -25,8 +25,8 @@ export function decideAccess(memberOf: Memberships, rules: GroupSettings | null)
 export function siteAdminByGroups(memberOf: Memberships, rules: GroupSettings): 'grant' | 'revoke' | 'keep' {
   if (memberOf === 'unknown' || !rules.siteadmin) return 'keep'
   if (isInOneOf(memberOf, rules.siteadmin)) return 'grant'
-  // The specification contradicts itself about the default of `revokeAdmin`. True matches MeshCentral's built-in
-  // strategy, and users notice a revoked right.
+  // The specification contradicts itself about the default of `revokeAdmin`. It is true, as in MeshCentral's built-in
+  // strategy, because that is the safer error: users soon notice a right that they lost, but not one that they kept.
   return rules.revokeAdmin ? 'revoke' : 'keep'
 }
 

@@ -18,9 +18,10 @@ export interface CookieKey {
 }
 
 /**
- * Reads MeshCentral's key for sealed cookies as soon as the plugin is loaded. MeshCentral itself reads the key at the
- * same time as its users, and sets up its routes once it has the users. With a database on the network, the users
- * sometimes arrived before the key. If the database contains no key yet, creates one as MeshCentral does.
+ * Reads MeshCentral's key for sealed cookies as soon as the plugin is loaded. If the database contains no key yet,
+ * creates one as MeshCentral does. MeshCentral itself reads the key and its users at the same time, and sets up its
+ * routes once it has the users. If the users arrive first, as can happen with a database on the network, it sets up its
+ * routes without a key.
  */
 export function earlyCookieKey(
   server: Pick<MeshServer, 'db' | 'loginCookieEncryptionKey'> & Partial<Pick<MeshServer, 'generateCookieKey'>>,

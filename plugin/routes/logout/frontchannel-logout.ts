@@ -33,7 +33,7 @@ export async function frontchannelLogout(
         fields: {},
       })
     }
-    // Hosts forbid frames for their own pages, but this page must load in a frame.
+    // Express servers often forbid showing their pages in a frame. The IdP shows this page in one.
     res.removeHeader('X-Frame-Options')
     res
       .status(200)

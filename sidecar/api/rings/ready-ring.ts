@@ -30,7 +30,7 @@ export interface ReadyRing {
   slice: Slice | undefined
 }
 
-/** The messages of a ring that are newer than a cursor, with the avatar hashes of their senders at one moment. */
+/** The messages of a ring that are newer than a cursor, and the avatar hashes of their senders, in one snapshot. */
 export interface Slice {
   /** Index of the first message in the ring. */
   readonly first: number

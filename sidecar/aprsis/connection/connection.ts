@@ -71,8 +71,8 @@ export interface ConnectionParts {
   /** Whether this server is known to leave `#filter` lines unanswered. */
   readonly isSilent: (server: string) => boolean
   /**
-   * Called when the server has confirmed a `#filter` line, or left it unanswered. Not called for the filter in the
-   * login line.
+   * Called when the server has confirmed a `#filter` line, or has not answered it in time. Not called for the filter in
+   * the login line.
    */
   readonly onFilterAnswer: (server: string, outcome: 'confirmed' | 'unanswered') => void
   /**

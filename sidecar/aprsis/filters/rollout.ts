@@ -76,8 +76,8 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
 /** The settled connections. A station in one of their filters may be dropped from another filter. */
 interface Cover {
   /**
-   * Returns how many of `stations` would get no messages without `member`: they are wanted, and no other settled filter
-   * has them.
+   * Returns how many of `stations` only `member` covers: stations that are wanted, and that no other member has in its
+   * settled filter. Without `member`, they would get no messages.
    */
   losses(member: Member, stations: Iterable<StationKey>): number
   /** Removes a connection that is about to close or change. */

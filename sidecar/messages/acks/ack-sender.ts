@@ -33,8 +33,8 @@ interface AckSenderParts {
 }
 
 /**
- * Creates the sender of acks. It never queues an ack that cannot be sent. The sender of the message then retransmits
- * it, and gets another ack.
+ * Creates the sender of acks. It drops an ack that cannot be sent, and never queues it: the station that sent the
+ * message retransmits it, and the retransmission gets a new ack.
  */
 export function createAckSender({ send, canSend, metrics }: AckSenderParts): AckSender {
   return {

@@ -28,7 +28,7 @@ export async function findFiles(folder: string): Promise<FoundFiles> {
   }
 }
 
-/** Whether a file has a name as Firebase gives it to a key, or as in our examples. */
+/** Whether a file is named like a key file from Firebase, or like the key file in our examples. */
 function isServiceAccount(name: string): boolean {
   return name.endsWith('.json') && (name.startsWith('firebase') || name.includes('-firebase-adminsdk-'))
 }

@@ -16,8 +16,8 @@ import { HostShares } from './host-shares.ts'
 import { parseSubscription, type Subscription } from './subscription.ts'
 import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 
-// The reason for the log if a push service refuses the signature. The notification is retried, because the usual cause
-// is a wrong clock, which is temporary.
+// The reason that is logged when a push service refuses the signature. The sidecar retries the notification, because
+// the usual cause is a wrong clock, which is temporary.
 const SIGNATURE = 'does not accept our signature'
 
 /**

@@ -92,7 +92,7 @@ function rowOf(device: string, { stamp, result }: PushMark): readonly (string | 
   return result ? [...row, result.at, result.outcome, result.reason] : row
 }
 
-/** The columns of a device row with the result of the last push. */
+/** The columns of a device row that hold the result of the last push. */
 export interface PushResultColumns {
   readonly lastPushAt: number | null
   readonly lastPushOutcome: PushResultKind | null
