@@ -106,7 +106,7 @@ describe('custom.password_login', () => {
     expect(/var passlogin = '(\w+)'/.exec(body)?.[1]).to.equal('false')
   })
 
-  for (const path of ['', 'createaccount', 'CreateAccount/'])
+  for (const path of ['', 'login', 'LOGIN/', 'createaccount', 'CreateAccount/'])
     it(`with password_login false, a form sent to /${path} creates no account`, async () => {
       const { browser, answer } = await createAccount(setup, 'eve', path)
       expect(answer.status).to.equal(302)
@@ -115,7 +115,7 @@ describe('custom.password_login', () => {
       expect(records.has('user//eve')).to.equal(false)
     })
 
-  for (const path of ['', 'resetaccount'])
+  for (const path of ['', 'login', 'resetaccount'])
     it(`with password_login false, a form sent to /${path} sends no reset mail`, async () => {
       const browser = setup.browser()
       const form = Object.entries({ action: 'resetaccount', email: 'tom@example.test' })
@@ -233,9 +233,29 @@ const SESSIONS_AND_PASSWORDS: readonly (readonly [place: string, reason: string]
   ['meshuser.js serverCommandAddUserBatch: newuser.salt', ADMINISTRATOR],
 ]
 
+/** Routes that take the forms of the login page, with the functions that answer them. */
+const FORMS = [
+  'url: handleRootPostRequest',
+  "url + 'login': handleRootPostRequest",
+  "url + 'tokenlogin': handleLoginRequest",
+  "url + 'changepassword': handlePasswordChangeRequest",
+  "url + 'deleteaccount': handleDeleteAccountRequest",
+  "url + 'createaccount': handleCreateAccountRequest",
+  "url + 'resetpassword': handleResetPasswordRequest",
+  "url + 'resetaccount': handleResetAccountRequest",
+]
+
 describe("MeshCentral's own sessions and passwords", () => {
   for (const version of [undefined, OLDER_VERSION]) {
     const name = version ?? 'latest version'
+    it(`MeshCentral takes forms with names and passwords only at known routes: ${name}`, async () => {
+      const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
+      const source = readFileSync(join(folder, 'webserver.js'), 'utf8')
+      const routes = [...source.matchAll(/obj\.app\.post\((url[^,]*),.*bodyParser\.urlencoded.*, (handle\w+)\);/g)]
+      const forms = routes.map(([, path, handler]) => `${path}: ${handler}`)
+      expect(forms.filter((form) => /Root|Login|Account|Password/.test(form))).to.deep.equal(FORMS)
+    })
+
     it(`MeshCentral begins sessions and sets passwords only in known places: ${name}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const places = ['webserver.js', 'meshuser.js'].flatMap((file) => {

@@ -116,7 +116,7 @@ export class PasswordLogin {
       }
       if (isAt('createaccount')) return refuse('an account creation')
       if (isAt('resetaccount') || (isAt('checkmail') && this.#isReset(request))) return refuse('a password reset')
-      if (request.method !== 'POST' || !isAt('')) return next()
+      if (request.method !== 'POST' || !(isAt('') || isAt('login'))) return next()
       parse(req, res, (error?: unknown) => {
         if (error) return next(error)
         const { action } = membersOf(req.body)

@@ -152,7 +152,7 @@ export class Deliveries {
         stamp: unpushed.newest.stamp,
         count: unpushed.count,
         platform,
-        token: shortToken(device.pushToken),
+        tokenEnd: shortToken(device.pushToken),
       })
     await this.#record(station, pushes.settle(claim, this.#result('accepted')))
   }
