@@ -71,9 +71,9 @@ export function meshcompanion({ parent: server }: { readonly parent: LoadedServe
  *
  * - *Loaded*: the `oidc` objects are removed from the configuration, and the lockdown applies to all domains. If
  *   MeshCentral has already set up its own strategy, the plugin stays off and reports that.
- * - *Hooked*, once MeshCentral calls `hook_setupHttpHandlers`: the lockdown can refuse requests too, because MeshCentral
- *   has routes now, and no cache may store answers that set cookies. If MeshCentral never calls the hook, the plugin
- *   does the same before the first request, and stays off.
+ * - *Hooked*, once MeshCentral calls `hook_setupHttpHandlers`: the lockdown can refuse requests too, because
+ *   MeshCentral has routes now, and no cache may store answers that set cookies. If MeshCentral never calls the hook,
+ *   the plugin does the same before the first request, and stays off.
  * - *Running*, if MeshCentral has all members that single sign-on needs: the lockdown is lifted for the plugin's
  *   domains.
  * - *Off*, after a failure: the lockdown is complete again, and the buttons are gone. Only a restart leaves this state.
