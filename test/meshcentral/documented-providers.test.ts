@@ -37,7 +37,7 @@ describe('the configurations of documented providers on MeshCentral', () => {
 
   /**
    * Starts a provider, and MeshCentral with the configuration of its page. Their names lead to this machine. One data
-   * folder serves all pages, because MeshCentral takes half a minute to make certificates for its name.
+   * folder serves all pages, because MeshCentral takes seconds to make certificates for its name.
    */
   async function start(pageName: string, provider: DocumentedProvider) {
     const page = readPage(pageName)

@@ -11,11 +11,14 @@ export const LATEST_VERSION = '1.1.55'
 /** The older of the two versions that the package is tested with. */
 export const OLDER_VERSION = '1.1.51'
 
-/** The packages that MeshCentral would install at its start for an `oidc` object and for each kind of database. */
+/**
+ * The packages that MeshCentral would install at its start for an `oidc` object, for each kind of database, and for a
+ * proxy in `HTTPS_PROXY`.
+ */
 const PACKAGES = [
   ...['passport@0.7.0', 'connect-flash@0.1.1', 'openid-client@5.7.1'],
   ...['mongodb@4.17.2', '@mongodb-js/saslprep@1.3.1', 'pg@8.16.3', 'mariadb@3.4.5', 'mysql2@3.15.1', 'sqlite3@5.1.7'],
-  'acebase@1.29.5',
+  ...['acebase@1.29.5', 'https-proxy-agent@7.0.6'],
 ]
 /** The binary of the package `sqlite3`, which `npm ci` has built here. It fits every version of the package. */
 const SQLITE = 'build/Release/node_sqlite3.node'

@@ -6,7 +6,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { until } from '../../support/until.ts'
 
-const START_LIMIT_MS = 120_000
+/** Shorter than the limit of a test, so that a failed start shows the console output. */
+const START_LIMIT_MS = 100_000
+/** MeshCentral's message when it installs a package by npm, which takes minutes and changes the shared installation. */
+const INSTALLS = 'Installing modules'
 
 /** MeshCentral's server process, without the launcher that would restart it. */
 export interface MeshProcess {
@@ -90,6 +93,7 @@ export async function startMeshProcess(options: ProcessOptions): Promise<MeshPro
       'MeshCentral to answer',
       () => {
         if (!isUp()) throw new Error('MeshCentral ended at its start.')
+        if (output().includes(INSTALLS)) throw new Error('MeshCentral lacks a package: add it to PACKAGES.')
         return answers(port)
       },
       START_LIMIT_MS,
