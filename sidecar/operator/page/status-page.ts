@@ -208,8 +208,7 @@ function upstream({ upstream: { connections, leftOut }, now }: Status): Html {
     leftOut === 0
       ? undefined
       : html`<p class="none">The filters have no room for ${counted(leftOut, 'station')}: raise <code>aprsis.maxConnections</code>.</p>`
-  if (connections.length === 0)
-    return html`<div class="card none">No station is registered, so there is no connection.</div>`
+  if (connections.length === 0) return html`<div class="card none">No connection is open yet.</div>`
   return html`<div class="card scroll" role="region" aria-label="Connections to APRS-IS" tabindex="0"><table>
 <thead><tr><th scope="col">Login</th><th scope="col">State</th><th scope="col">Server</th><th scope="col">Verified</th><th scope="col">Since (UTC)</th><th scope="col">Filter</th><th scope="col">Received</th><th scope="col">Sent</th></tr></thead>
 <tbody>${connections.map((connection) => connectionRow(connection, now))}</tbody>

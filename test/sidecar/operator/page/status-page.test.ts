@@ -21,7 +21,7 @@ describe('The status page', () => {
   it("the status page's banner shows why messages are not stored, and the remedy", () => {
     const shown = text(page({ obstacles: ['messages_not_stored'], storeFault: 'disk_full' }))
     expect(shown).to.include('The disk of the database is full. Free space on the disk.')
-    expect(text(page({ obstacles: ['messages_not_stored'] }))).to.not.include('Free space on its disk')
+    expect(text(page({ obstacles: ['messages_not_stored'] }))).to.not.include('Free space on the disk')
   })
 
   it('the status page shows disk space and certificate expiry, with urgent hints', () => {
@@ -99,7 +99,7 @@ describe('The status page', () => {
     const standby = text(page({ upstream: idle, obstacles: [], gateways: [] }))
     expect(standby).to.include('✓ Ready. Other instances listen to APRS-IS.')
     expect(standby).to.include('This instance does not listen. 1 of 2 listeners are active.')
-    expect(standby).not.to.include('No station is registered')
+    expect(standby).not.to.include('No connection is open yet')
   })
 
   // Shows: sidecar P1.7.
