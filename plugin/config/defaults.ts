@@ -140,8 +140,8 @@ function groupSettings(groups: GroupsConfig, preset: PresetRules | null): GroupS
     recursive: groups.recursive ?? false,
     required: groups.required === undefined ? null : names(groups.required),
     siteadmin: groups.siteadmin === undefined ? null : names(groups.siteadmin),
-    // The specification contradicts itself about the default. True is safer, because a user who left the admin group
-    // does not remain an administrator unnoticed.
+    // The specification contradicts itself about the default of `groups.revokeAdmin`. True is safer. With false, a user
+    // who left the admin group would remain an administrator unnoticed.
     revokeAdmin: groups.revokeAdmin ?? true,
     rights: groups.rights ? Object.entries(groups.rights).map(([group, rights]) => ({ group, rights })) : null,
     sync: typeof sync === 'object' ? names(sync.filter) : sync && 'all',

@@ -12,7 +12,7 @@ export interface Problem {
 }
 
 export const WARNING_CODES = [
-  'deprecated_key', // the key has moved; the remedy names its new place
+  'deprecated_key', // the key is deprecated; the remedy contains its new path
   'deprecated_value',
   'unknown_key',
   'issuer_ignored', // the configured issuer has no effect, because the preset supplies an issuer

@@ -67,7 +67,7 @@ export interface Readings {
  */
 export type DomainReader = (config: unknown, options?: ConfigReadOptions) => Readings
 
-/** Returns a reader that supports the given presets. */
+/** Returns a function that reads a server's configuration, in which `custom.preset` may be any of the given presets. */
 export function domainReader(presets: readonly PresetRules[]): DomainReader {
   const schema = oidcSchema(presets)
   const rules = { presets, schema, check: schemaCheck(schema) }
@@ -156,7 +156,10 @@ function claimAddress({ key }: FoundDomain, address: DomainAddress, claimed: Map
   return [{ path: jsonPath(['domains', key, 'dns']), reason, remedy: 'Give each domain a host name of its own.' }]
 }
 
-/** Returns the path of a value as the file has it. For a moved value, that is the path of its deprecated key. */
+/**
+ * Returns the path at which the configuration file contains a value. For a value that was moved, that is the path of
+ * its deprecated key.
+ */
 function asWritten(steps: Steps, origins: ReadonlyMap<string, Steps>): Steps {
   for (let length = steps.length; length > 0; length--) {
     const origin = origins.get(jsonPath(steps.slice(0, length)))

@@ -79,7 +79,7 @@ export type ResponseMode = (typeof RESPONSE_MODES)[number]
 /** The Client object. The names are those of OpenID Connect Dynamic Client Registration 1.0. */
 export interface ClientSettings {
   readonly client_id: string
-  /** Null if no method and no algorithm needs a secret. */
+  /** Null if no authentication method and no algorithm needs a client secret. */
   readonly client_secret: string | null
   /**
    * Absolute path of the file that contains `client_secret`. Undefined if the configuration contains the secret itself,
@@ -150,7 +150,7 @@ export interface Credentials {
 }
 
 export interface ClientKey {
-  /** The key id. Null if the only key in a file has no id. */
+  /** The id of the key (`kid`). Null if the file contains only this key, without an id. */
   readonly kid: string | null
   /**
    * Signature algorithms (JWS `alg`) that the key may be used with, the preferred one first. Empty for an encryption
@@ -192,7 +192,7 @@ export interface PrivateJwk extends PublicJwk {
 }
 
 export interface ClientCertificate {
-  /** The client's certificate in PEM format, followed by the certificates that lead to its authority. */
+  /** The client's certificate in PEM format, followed by the intermediate certificates of its chain. */
   readonly cert: string
   /** The private key in PEM format. A secret. */
   readonly key: string
@@ -274,8 +274,8 @@ export interface GroupSettings {
   readonly siteadmin: readonly string[] | null
   readonly revokeAdmin: boolean
   /**
-   * Other rights that groups give. In this member, group names match in any letter case. Null if groups do not manage
-   * such rights.
+   * The rights that each group gives, other than site admin rights. In this member, group names match in any letter
+   * case. Null if groups do not manage these rights.
    */
   readonly rights: readonly GroupRights[] | null
   /** The names of the groups to mirror, `all` for every group, or false for none. */

@@ -34,14 +34,15 @@ export interface CredentialReading {
   readonly credentials: Credentials
   /** Where the credentials are set: the path of their member in the configuration or in the options of the host. */
   readonly steps: Steps
-  /** The findings. Their paths are relative to `steps`. */
+  /** Mistakes in the credentials. Their paths are relative to `steps`. */
   readonly findings: readonly Finding[]
 }
 
 const FILES = ['jwksFile', 'tlsCertFile', 'tlsKeyFile'] as const
 type FileMember = (typeof FILES)[number]
 /**
- * The credentials of a domain that has none. All such domains share this object, so callers can compare it with `===`.
+ * The value for a domain that has neither keys nor a certificate. All such domains share this object, so callers can
+ * test for it with `===`.
  */
 export const NO_CREDENTIALS: Credentials = { keys: [], certificate: null }
 

@@ -10,7 +10,7 @@ export interface DomainAddress {
   readonly hostName: string
   /** Scheme, host and port, without a trailing slash. */
   readonly origin: string
-  /** The path, with slashes at both ends. */
+  /** The path below which the domain is served, with slashes at both ends. */
   readonly basePath: string
 }
 

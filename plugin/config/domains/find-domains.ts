@@ -11,7 +11,7 @@ export interface FoundDomain {
   readonly oidc: unknown
   /** Path from the root of the configuration to the `oidc` object, in canonical letter case. */
   readonly steps: Steps
-  /** The same path, in the letter case of the file. */
+  /** The path to the `oidc` object, in the letter case of the configuration file. */
   readonly written: readonly string[]
   readonly problems: readonly Problem[]
 }

@@ -2,8 +2,8 @@ import { asciiLowerCase } from './ascii-case.ts'
 import type { JsonObject } from './json-object.ts'
 
 /**
- * Finds the candidate that equals a written name. If there is none, returns the first candidate that differs only in
- * letter case.
+ * Returns the candidate that equals `written`. If there is none, returns the first candidate that differs from it only
+ * in letter case.
  */
 export function canonicalName(written: string, candidates: readonly string[]): string | undefined {
   if (candidates.includes(written)) return written

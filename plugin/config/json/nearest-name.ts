@@ -8,8 +8,8 @@ export function nearestName(written: string, candidates: readonly string[]): str
   let least = Number.POSITIVE_INFINITY
   for (const name of candidates) {
     const allowed = Math.max(1, Math.floor(name.length / 3))
-    // Skip names of very different length. A written name can have any length, and the time for a comparison grows with
-    // the product of both lengths.
+    // Skip names of very different length. The name in the configuration can have any length, and the time for a
+    // comparison grows with the product of both lengths.
     if (Math.abs(name.length - wanted.length) > allowed) continue
     const distance = editDistance(wanted, name.toLowerCase())
     if (distance <= allowed && distance < least) {

@@ -6,8 +6,8 @@ import { domainsOf } from './server-reading.ts'
 const LIMIT = 'settings.plugins.meshcompanion.loginTokenDays'
 
 /**
- * Returns the domains in which login tokens of single sign-on users work without a time limit: however long ago the
- * user last signed in.
+ * Returns the domains in which the login tokens of single sign-on users keep working, however long ago the user last
+ * signed in.
  *
  * @param withSingleSignOn keys of the domains with single sign-on
  */
@@ -25,7 +25,8 @@ export function domainsWithUnlimitedTokens(config: unknown, withSingleSignOn: re
 }
 
 /**
- * Returns a note about these domains. It is not a warning, because an administrator may have chosen this deliberately.
+ * Returns a note about domains in which login tokens keep working without new logins. It is not a warning, because an
+ * administrator may have chosen this deliberately.
  */
 export function unlimitedTokensNote(domains: readonly string[]): string {
   const names = domains.map(quoted).join(', ')

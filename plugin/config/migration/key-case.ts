@@ -37,7 +37,8 @@ function settle(object: JsonObject, schema: MemberSchema, steps: Steps, settling
   const settled = new Map<string, { written: string; value: unknown }>()
   for (const [written, value] of Object.entries(object)) {
     if (value === undefined) continue
-    // Where member names are data, keep names with an underscore: a group's name may begin with one.
+    // A name that begins with an underscore is a comment only in objects with fixed members. In `groups.rights`, for
+    // example, the names are group names and may begin with an underscore.
     if (settling.hasComments && schema.properties && isComment(written)) continue
     const name = canonicalName(written, knownNames) ?? written
     const first = settled.get(name)

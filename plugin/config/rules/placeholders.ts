@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding, Steps } from '../problem.ts'
 
-/** Patterns of placeholders in examples. Each pattern takes linear time in the length of the text. */
+/** Patterns of placeholders in examples. The time to match each pattern is linear in the length of the text. */
 const PATTERNS = [
-  /<[^<>]+>/, // such as <Client ID>
+  /<[^<>]+>/, // matches <Client ID>
   /^\s*(?:…|\.{3})\s*$/,
   /(?:^|[^a-z0-9])replace(?:[-_ ]|me|with|this)|^\s*REPLACE/i,
   /(?:^|[^a-z0-9])change[-_ ]?(?:me|this|it)(?:[^a-z]|$)/i,
@@ -16,14 +16,17 @@ export function isPlaceholder(text: string): boolean {
   return PATTERNS.some((pattern) => pattern.test(text))
 }
 
-/** Members that are not checked. They contain text for users, in which such words may occur. */
+/**
+ * Members that are not checked for placeholders. They contain text for users, in which words such as "your" are normal.
+ */
 const PROSE = ['buttonText']
 
 /** Reports values that are still placeholders from an example. */
 export function checkPlaceholders(oidc: JsonObject): readonly Finding[] {
   const { client } = oidc
   const secret = isJsonObject(client) ? client.client_secret : undefined
-  // A secret of dots is an error, not a warning, because no IdP issues such a secret. Every login would fail.
+  // A secret that consists only of dots is an error, not a warning. No IdP issues such a secret, so every login would
+  // fail.
   const isUnset = typeof secret === 'string' && /^\s*(?:…|\.{3})\s*$/.test(secret)
   return [
     ...(isUnset ? [{ steps: SECRET, reason: 'is still the placeholder', remedy: REMEDIES.client_secret }] : []),

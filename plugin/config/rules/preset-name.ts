@@ -13,11 +13,11 @@ export interface PresetChoice {
 }
 
 /**
- * Chooses the preset. `custom.preset` decides if it is configured; the value null disables presets. Otherwise the
- * client id decides: the preset of the vendor that issued the client id applies. Source: Custom object, preset rules.
+ * Chooses the preset: the one in `custom.preset`, or none if that is null. If `custom.preset` is missing, the vendor
+ * that issued the client id determines the preset. Source: Custom object, preset rules.
  *
- * @param infer whether members that belong to a preset select that preset. A configured issuer then replaces the
- *   preset's issuer, as in MeshCentral's built-in strategy
+ * @param infer true to also choose a preset if `custom` contains one of the preset's members, as MeshCentral's built-in
+ *   strategy does. If true, a configured issuer replaces the issuer of a preset that `custom.preset` did not choose
  */
 export function choosePreset(oidc: JsonObject, presets: readonly PresetRules[], infer: boolean): PresetChoice {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}

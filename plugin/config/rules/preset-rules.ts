@@ -2,10 +2,13 @@ import type { JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 import type { MemberSchema } from './schema/member-schema.ts'
 
-/** A vendor's base URLs, by purpose. */
+/** A vendor's base URLs, by the name of the service, such as `issuer`. */
 export type VendorUrls<Url extends string = string> = Readonly<Record<Url, string>>
 
-/** Base URLs that replace the vendors' own, by the preset's name and then by purpose. */
+/**
+ * Base URLs that replace the vendors' own. The outer key is the name of the preset. The inner key is the name of the
+ * service.
+ */
 export type UrlOverrides = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 /** The rules that a preset adds to the configuration of a domain. Source: Custom object, preset rules. */

@@ -29,9 +29,9 @@ function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Fin
 }
 
 /**
- * Warns about a host other than the one at which browsers reach the domain. Browsers send a login's cookie only to the
- * host where the login began, so the login would fail. This is only a warning, because a server can have host names
- * that its configuration does not contain.
+ * Warns if the redirect address has another host name than the domain. A login sets a cookie under the domain's host
+ * name. Browsers do not send this cookie to another host, so the login would fail. This is only a warning, because a
+ * server can have host names that its configuration does not contain.
  */
 function checkHost({ hostname, protocol }: URL, { origin, basePath }: DomainAddress): readonly Finding[] {
   if (!URL.canParse(origin) || hostname === new URL(origin).hostname) return []

@@ -2,7 +2,7 @@
 export interface MemberSchema {
   readonly type?: string | readonly string[]
   /**
-   * An instruction for the administrator that says what to write. If the member is missing or wrong, it is the remedy.
+   * Tells the administrator what to write in this member. Error messages about the member use this text as the remedy.
    */
   readonly description: string
   readonly properties?: Readonly<Record<string, MemberSchema>>

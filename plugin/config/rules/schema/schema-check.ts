@@ -84,7 +84,10 @@ function advice(name: string, schema: MemberSchema, steps: Steps, { root, hostMe
   return `${removal} Known here: ${knownNames.join(', ')}.`
 }
 
-/** Returns the paths of all tables that have a member with this name. The path of the `oidc` object itself is empty. */
+/**
+ * Returns the paths of all objects in the schema that have a member with this name. The path of the `oidc` object is
+ * empty.
+ */
 function tablesWith(name: string, schema: MemberSchema, path = ''): readonly string[] {
   const members = schema.properties ?? {}
   const matching = canonicalName(name, Object.keys(members)) === undefined ? [] : [path]

@@ -37,7 +37,7 @@ const table = (description: string, properties: Record<string, MemberSchema>): M
 
 const members = <Name extends string>(names: readonly Name[], schema: (name: Name) => MemberSchema) =>
   Object.fromEntries(names.map((name) => [name, schema(name)]))
-/** The names of endpoints in messages. */
+/** The name of each endpoint in messages to administrators. */
 const ENDPOINT_WORDS: Readonly<Record<(typeof ISSUER_ENDPOINTS)[number], string>> = {
   authorization_endpoint: 'authorization endpoint',
   token_endpoint: 'token endpoint',
