@@ -27,7 +27,7 @@ describe('README of the package', () => {
   })
 })
 
-describe('the page for contributors', () => {
+describe('CONTRIBUTING.md', () => {
   it('the page for contributors lists exactly the commands of the package', () => {
     const { scripts } = JSON.parse(readDocument('package.json')) as { scripts: Readonly<Record<string, string>> }
     const commands = Object.keys(scripts).map((name) =>

@@ -164,7 +164,7 @@ describe('a server behind a proxy configured as documented', () => {
     describe(name, () => {
       before(() => use(name))
 
-      it('users with up to 400 groups sign in and out, and their open pages close', async () => {
+      it('open pages close when a user with up to 400 groups signs out behind a proxy', async () => {
         for (const groups of [0, 40, 120, 400]) {
           const browser = await signedIn(inGroups(groups))
           const control = await setup.open(browser)
@@ -199,7 +199,7 @@ describe('a server behind a proxy configured as documented', () => {
         expect(await isSignedIn(setup, browser)).to.equal(false)
       })
 
-      it("domains work by path and by name behind a proxy, and logs have users' addresses", async () => {
+      it("logs show users' addresses behind a proxy, in domains by path and by name", async () => {
         for (const domain of ['by-path', 'by-name']) {
           const person = setup.person()
           const browser = await signedIn(person, domain)
@@ -251,7 +251,7 @@ describe('a server behind a proxy configured as documented', () => {
       return cache + site.replace('  location / {', `${assets}  location / {`)
     })
 
-  it('the live check finds files that a proxy caches together with cookies', async () => {
+  it('--live fails if a proxy caches files together with cookies', async () => {
     const client = { redirect_uri: `${setup.url}auth-oidc-callback` } as ClientSettings
     const ask = () =>
       askForFiles({ client }, async (address) => {
@@ -270,7 +270,7 @@ describe('a server behind a proxy configured as documented', () => {
     expect(await ask()).to.deep.include({ verdict: 'fail' })
   })
 
-  it('a proxy that caches cookies with files gives no session to another user', async () => {
+  it('static files set no session cookie, so that a caching proxy cannot share it', async () => {
     await withCache()
     const browser = await signedIn(setup.person())
     const url = new URL(setup.url)

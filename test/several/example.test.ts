@@ -100,7 +100,7 @@ describe('Two processes of the documented example server', () => {
       }),
     )
 
-  it('a user signed in at one process is signed in at both until a logout at one', async () => {
+  it('a login or logout at one of two processes takes effect at both', async () => {
     const browser = await signedIn('alice')
     const [first, second] = await statusAtBoth(browser)
     expect(first).to.deep.include({ name: 'Alice Example', siteAdmin: true, groups: ['mesh-admins', 'mesh-users'] })

@@ -73,14 +73,14 @@ for (const [name, start] of SERVERS) {
       return (await fetch(`${address}auth-oidc-backchannel-logout`, { method: 'POST', body })).status
     }
 
-    it('a user signed in at one host is signed in at both until a logout at one', async () => {
+    it('a login or logout at one of two hosts takes effect at both', async () => {
       const person = await signedIn()
       expect(await isIn(person)).to.deep.equal([true, true])
       await person.browser.step(`${second}logout`)
       expect(await isIn(person)).to.deep.equal([false, false])
     })
 
-    it('a logout from the IdP at one host ends the session at both, despite clock skew', async () => {
+    it('a back-channel logout at one of two hosts ends the session despite clock skew', async () => {
       hosts.balancer.use(hosts.first.port)
       const person = await signedIn()
       expect(await send(second, await logoutToken(person))).to.equal(200)
@@ -93,7 +93,7 @@ for (const [name, start] of SERVERS) {
       expect(answers.toSorted()).to.deep.equal([200, 400])
     })
 
-    it('two hosts together accept an IdP answer only once, even from copied browsers', async () => {
+    it('two hosts accept the same IdP answer only once, even with copied cookies', async () => {
       const renewals = hosts.idp.requests('token')
       const { browser, username } = newcomer()
       const answer = new URL(await answerFromIdp(browser, url, username))
@@ -108,7 +108,7 @@ for (const [name, start] of SERVERS) {
       expect(hosts.idp.requests('token')).to.equal(renewals + 1)
     })
 
-    it('a login is completed by the other host if one of two is killed during it', async () => {
+    it('a host completes a login that began at another host, which was then killed', async () => {
       const earlier = await signedIn()
       const person = newcomer()
       hosts.balancer.use(hosts.first.port)

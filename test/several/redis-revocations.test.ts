@@ -7,7 +7,7 @@ import { type Redis, startRedis } from './support/redis.ts'
 
 const connect = (url: string) => createClient({ url }).connect()
 
-describe('The revocations in Redis', () => {
+describe('Session revocations in Redis', () => {
   let redis: Redis
   let client: Awaited<ReturnType<typeof connect>>
 
@@ -30,7 +30,7 @@ describe('The revocations in Redis', () => {
 
   sharedStoreContract(() => open())
 
-  it('a revocation expires in Redis by itself, at the later of its times', async () => {
+  it('a revocation stored twice expires in Redis at the later of the two expiry times', async () => {
     const [key, prefix] = [randomUUID(), `${randomUUID()}:`]
     const now = Date.now()
     await open(prefix).revoke([key], now, now + 60_000)

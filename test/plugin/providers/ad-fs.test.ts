@@ -12,7 +12,7 @@ const withCustom =
   (change: Readonly<Record<string, unknown>>): Change =>
   ({ custom, ...oidc }) => ({ ...oidc, custom: { ...(custom as object), ...change } })
 
-describe('AD FS, as its documents describe it', () => {
+describe('AD FS simulated from its documentation', () => {
   itFollowsItsPage({
     page: PAGE,
     provider: AD_FS,
@@ -75,11 +75,11 @@ describe('AD FS, as its documents describe it', () => {
     }
     const onlyAdmins = withGroups({ required: undefined })
 
-    it('a login to AD FS with a changed resource loses site admin as the page is set up', async () => {
+    it('AD FS users who change `resource` lose site admin with the documented settings', async () => {
       expect(await rightAfterAttack(onlyAdmins)).to.equal(false)
     })
 
-    it('a login to AD FS with a changed resource keeps site admin if UserInfo is used', async () => {
+    it('AD FS users who change `resource` keep site admin if UserInfo is requested', async () => {
       const asking: Change = (oidc) => onlyAdmins({ ...askingUserInfo(oidc), client: oidc.client })
       expect(await rightAfterAttack(asking)).to.equal(true)
     })

@@ -21,15 +21,15 @@ const PAGE_CASE: PageCase = {
   ],
 }
 
-describe('Auth0, as its documents describe it', () => {
+describe('Auth0 simulated from its documentation', () => {
   itFollowsItsPage(PAGE_CASE)
   itNeedsNoUserInfo(PAGE_CASE)
 
-  describe('Auth0 without the setting that publishes its logout', () => {
+  describe('Auth0 without the setting that publishes its logout endpoint', () => {
     const start = documentedSetups(PAGE, { ...AUTH0, discovery: WITHOUT_LOGOUT })
 
     // Shows: plugin 9.49.
-    it("--live names Auth0's setting that publishes its logout, and logouturl instead", async () => {
+    it('--live suggests a setting and a logouturl if Auth0 publishes no logout endpoint', async () => {
       const { checkLive } = await start()
       const line = (await checkLive()).lines.find((candidate) => candidate.includes(': provider: '))
       expect(line)
@@ -37,7 +37,7 @@ describe('Auth0, as its documents describe it', () => {
         .and.contain(`"${LOGOUT}"`)
     })
 
-    it("logouturl signs out at Auth0's /v2/logout if Auth0 publishes no logout", async () => {
+    it("logouturl signs out at Auth0's /v2/logout if Auth0 publishes no logout endpoint", async () => {
       const { signIn, signOut } = await start({ oidc: (oidc) => ({ ...oidc, logouturl: LOGOUT }) })
       const { person } = await signIn('bob')
       expect((await signOut(person)).url).to.equal(`${SERVER}login`)
@@ -45,7 +45,7 @@ describe('Auth0, as its documents describe it', () => {
       expect(next.forms[0]?.fields.map(([name]) => name)).to.include('password')
     })
 
-    it('a user stays signed in at Auth0 if it publishes no logout and logouturl is unset', async () => {
+    it('a logout does not sign out at Auth0 without a logout endpoint or logouturl', async () => {
       const { signIn, signOut } = await start()
       const { person } = await signIn('bob')
       expect((await signOut(person)).url.split('?')[0]).to.equal(`${SERVER}login`)

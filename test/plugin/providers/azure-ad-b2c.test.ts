@@ -9,7 +9,7 @@ const withCustom =
   (change: Readonly<Record<string, unknown>>): Change =>
   ({ custom, ...oidc }) => ({ ...oidc, custom: { ...(custom as object), ...change } })
 
-describe('Azure AD B2C, as its documents describe it', () => {
+describe('Azure AD B2C simulated from its documentation', () => {
   itFollowsItsPage({
     page: PAGE,
     provider: AZURE_AD_B2C,
@@ -43,12 +43,12 @@ describe('Azure AD B2C, as its documents describe it', () => {
     expect(lines[0]).to.match(/^ok: discovery: .*\/v2\.0\/, which Microsoft publishes for this address$/)
   })
 
-  it('refuses logins with the scope email, which Azure AD B2C does not support', async () => {
+  it('a login with the scope email fails, because Azure AD B2C rejects this scope', async () => {
     const { signIn } = await start({ oidc: withCustom({ scope: `openid email ${B2C_CLIENT}` }) })
     expect((await signIn('alice')).failure).to.include({ code: 'scope_refused' })
   })
 
-  describe('Azure AD B2C for a client without its id among the scopes', () => {
+  describe('Azure AD B2C without the client id among the requested scopes', () => {
     const startWithout = documentedSetups(PAGE, B2C_WITHOUT_ACCESS_TOKENS)
 
     it('a user signs in at Azure AD B2C without an access token', async () => {

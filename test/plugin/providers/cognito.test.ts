@@ -44,7 +44,7 @@ const PAGE_CASE: PageCase = {
   ],
 }
 
-describe('Amazon Cognito, as its documents describe it', () => {
+describe('Amazon Cognito simulated from its documentation', () => {
   itFollowsItsPage(PAGE_CASE)
   itNeedsNoUserInfo(PAGE_CASE)
 
@@ -57,7 +57,7 @@ describe('Amazon Cognito, as its documents describe it', () => {
     expect(page.status).to.equal(400)
   })
 
-  it('refuses logins with the scope groups, which Cognito does not know', async () => {
+  it('a login with the scope groups fails, because Cognito rejects this scope', async () => {
     const { signIn } = await start({ oidc: withGroups({ scope: 'groups' }) })
     expect((await signIn('alice')).failure).to.include({ code: 'scope_refused' })
   })

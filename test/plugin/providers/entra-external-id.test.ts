@@ -39,13 +39,13 @@ const PAGE_CASE: PageCase = {
   ],
 }
 
-describe('Entra External ID, as its documents describe it', () => {
+describe('Entra External ID simulated from its documentation', () => {
   itFollowsItsPage(PAGE_CASE)
   itNeedsNoUserInfo(PAGE_CASE, (oidc) => ({ ...oidc, issuer: `${NAME}/${TENANT}/v2.0` }))
 
   const start = documentedSetups(PAGE, ENTRA_EXTERNAL_ID)
 
-  it('logins to Entra External ID never request UserInfo as the page is set up', async () => {
+  it('logins to Entra External ID request no UserInfo with the documented settings', async () => {
     const { signIn, idp } = await start()
     await signIn('carol')
     expect(idp.requests('userinfo')).to.equal(0)

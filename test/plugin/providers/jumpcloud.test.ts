@@ -5,7 +5,7 @@ import { itFollowsItsPage, withGroups } from './page.contract.ts'
 
 const PAGE = 'jumpcloud.md'
 
-describe('JumpCloud, as its documents describe it', () => {
+describe('JumpCloud simulated from its documentation', () => {
   itFollowsItsPage({
     page: PAGE,
     provider: JUMPCLOUD,
@@ -42,7 +42,7 @@ describe('JumpCloud, as its documents describe it', () => {
 
   const start = documentedSetups(PAGE, JUMPCLOUD)
 
-  it('refuses logins with the scope groups, which JumpCloud does not list', async () => {
+  it('a login with the scope groups fails, because JumpCloud rejects this scope', async () => {
     const { signIn } = await start({ oidc: withGroups({ scope: 'groups' }) })
     expect((await signIn('alice')).failure).to.include({ code: 'scope_refused' })
   })

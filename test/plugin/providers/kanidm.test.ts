@@ -5,7 +5,7 @@ import { itFollowsItsPage, withGroups } from './page.contract.ts'
 
 const ORIGIN = 'https://idm.example.org'
 
-describe('Kanidm, as its book and source describe it', () => {
+describe('Kanidm simulated from its book and source', () => {
   itFollowsItsPage({
     page: 'kanidm.md',
     provider: KANIDM,
@@ -62,7 +62,7 @@ describe('Kanidm, as its book and source describe it', () => {
     expect(lines).to.include('ok: provider: Kanidm, without any of its usual mistakes')
   })
 
-  it('a login ends on a page of Kanidm if no scope map has a requested scope', async () => {
+  it("a login ends on Kanidm's error page if a requested scope is in no scope map", async () => {
     const { signIn } = await start({ oidc: (oidc) => ({ ...oidc, custom: { scope: 'openid profile email phone' } }) })
     const { landing, me, failure } = await signIn('alice')
     expect(new URL(landing.url).hostname).to.equal('idm.example.org')

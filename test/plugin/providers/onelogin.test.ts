@@ -5,7 +5,7 @@ import { itFollowsItsPage, withGroups } from './page.contract.ts'
 
 const PAGE = 'onelogin.md'
 
-describe('OneLogin, as its documents describe it', () => {
+describe('OneLogin simulated from its documentation', () => {
   itFollowsItsPage({
     page: PAGE,
     provider: ONELOGIN,

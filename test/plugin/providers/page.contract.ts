@@ -48,7 +48,7 @@ export function itFollowsItsPage({ page, provider, knownAs, accountName, signOut
   const start = documentedSetups(page, provider)
 
   // Shows: plugin 2.12.
-  it(`members of groups sign in at ${knownAs} as its page says, and others do not`, async () => {
+  it(`the documented settings admit only group members at ${knownAs}`, async () => {
     const { signIn } = await start()
     const alice = await signIn('alice')
     expect(alice.me, JSON.stringify(alice.failure)).to.include({ status: 200, siteAdmin: true })
@@ -73,7 +73,7 @@ export function itFollowsItsPage({ page, provider, knownAs, accountName, signOut
   })
 
   // Shows: plugin 9.49.
-  it(`--live passes with the configuration of ${knownAs}'s page, and names ${knownAs}`, async () => {
+  it(`--live passes with the documented settings, and recognizes ${knownAs}`, async () => {
     const { checkLive } = await start()
     const { code, lines } = await checkLive()
     expect(lines).to.include(`ok: provider: ${knownAs}, without any of its usual mistakes`)
@@ -108,7 +108,7 @@ export function itNeedsNoUserInfo({ page, provider }: PageCase, oidc?: MistakeCa
   const start = documentedSetups(page, provider)
 
   // Shows: plugin 10.15.
-  it('admits the same users even if UserInfo refuses the access token', async () => {
+  it('the documented settings admit only group members even if UserInfo answers 401', async () => {
     const { idp, signIn } = await start(oidc ? { oidc } : {})
     idp.faults.set('userinfo', { kind: 'answer', status: 401 })
     expect((await signIn('alice')).me).to.include({ status: 200, siteAdmin: true, name: 'Alice Example' })

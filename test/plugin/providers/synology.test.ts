@@ -5,7 +5,7 @@ import { itFollowsItsPage, withGroups } from './page.contract.ts'
 
 const PAGE = 'synology.md'
 
-describe('Synology SSO Server, as its documents describe it', () => {
+describe('Synology SSO Server simulated from its documentation', () => {
   itFollowsItsPage({
     page: PAGE,
     provider: SYNOLOGY,

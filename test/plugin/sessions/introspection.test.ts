@@ -70,7 +70,7 @@ describe('state of a session at the IdP', () => {
       expect(requests).to.have.length(3)
     })
 
-    it('the state is ended for a request without session, and unknown without tokens', async () => {
+    it('a missing session counts as ended, and a session without tokens as unknown', async () => {
       const failing = async () => {
         throw new LoginError('introspection_failed')
       }

@@ -85,7 +85,7 @@ describe('lockout of a refused user', () => {
     expect(events()).to.deep.equal(['refused-user-signed-out'])
   })
 
-  it('locking out a locked account changes no right, because that would unlock it', async () => {
+  it('locking out a locked account keeps its rights, because a change would unlock it', async () => {
     const find: Accounts['find'] = async (domain, id) => {
       const account = await records.accounts.find(domain, id)
       return account && { ...account, locked: true }
@@ -101,7 +101,7 @@ describe('lockout of a refused user', () => {
   })
 
   // Shows: plugin 6.12.
-  it('the lockout of a user continues if a part of it fails, and logs each failure', async () => {
+  it('locking out a user continues if one step fails, and logs each failure', async () => {
     const fail = () => Promise.reject(new Error('disk full'))
     await lockOut({ endSessions: fail })
     expect(await account()).to.include({ siteAdmin: false })

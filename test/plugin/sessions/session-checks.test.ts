@@ -136,7 +136,7 @@ describe('session checks', () => {
     ['returns a wrong ID token', FORGED, 'warn', { reason: 'the renewed ID token describes another user' }],
   ] as const) {
     // Shows: plugin 9.15.
-    it(`ends only the session concerned if the IdP ${condition}`, async () => {
+    it(`ends only the affected session if the IdP ${condition}`, async () => {
       const idp: Idp = async (refresh) => {
         if (refresh === 'b 1') throw failure
       }
@@ -163,7 +163,7 @@ describe('session checks', () => {
     expect(lines).to.deep.equal([])
   })
 
-  describe('the end of session checks', () => {
+  describe('closing session checks', () => {
     // Shows: plugin 9.14.
     it('closing session checks waits for pending renewals, and starts no more', async () => {
       const answer = deferred()
@@ -182,7 +182,7 @@ describe('session checks', () => {
       }).to.deep.equal({ requests: 8, written: 8, first: 's0 2', last: 's8 1' })
     })
 
-    it('renews no session if its lease arrives after session checks closed', async () => {
+    it('renews no session whose lease is granted after session checks close', async () => {
       const leased = deferred()
       const { look, checks, requests } = setUp({ lease: () => leased.promise.then(() => async () => undefined) })
       await look()
@@ -295,7 +295,7 @@ describe('session checks', () => {
     })
 
   // Shows: plugin 9.15.
-  it('logs repeated refusals of one session once, and again after a renewal', async () => {
+  it('logs only the first of several refused renewals, until a renewal succeeds', async () => {
     let isRefused = true
     const { clock, look, requests, lines } = setUp({
       idp: async () => {
@@ -345,7 +345,7 @@ describe('session checks', () => {
 
   describe('session checks shared by several server processes', () => {
     // Shows: plugin 9.15.
-    it('checks no session that another process has leased, and releases its own leases', async () => {
+    it('skips sessions leased by another process, and releases leases after each check', async () => {
       const held = new Set(['a'])
       const log: string[] = []
       const lease = async (id: string) => {
@@ -365,7 +365,7 @@ describe('session checks', () => {
       expect(linesOf('a')).to.deep.equal([])
     })
 
-    it('uses tokens that another server process renewed just before the lease', async () => {
+    it('does not renew tokens that another process renewed just before the lease', async () => {
       const lease = async () => {
         const tokens = { access: 'theirs', accessExpiresAt: null, refresh: 'a 9' }
         stored.set('a', { idToken: null, tokens, renewedAt: clock.now() })
@@ -418,7 +418,7 @@ describe('session checks', () => {
     hung.resolve()
   })
 
-  it('closed session checks send no request and set no timer', async () => {
+  it('session checks send no requests and set no timers after close()', async () => {
     const hung = deferred()
     const { clock, look, requests, all, checks, lines } = setUp({ names: many(30), idp: () => hung.promise })
     await look()

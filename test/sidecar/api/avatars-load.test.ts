@@ -33,7 +33,7 @@ describe('The avatars call for many stations', () => {
 
   const statuses = (answers: string) => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
 
-  it('an avatars call returns the same with and without gzip, from store and memory', async () => {
+  it('an avatars call returns the same avatars with and without gzip, cached or not', async () => {
     await start()
     const ask = (headers = {}) => api.post('/v1/avatars', { ...claim('N10CALL'), stations: STATIONS }, headers)
     for (let times = 0; times < 2; times += 1) {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { type ApiAnswer, claim, type RunningApi, registration, startApi } from '../../support/running-api.ts'
 import { append, message } from '../store/sqlite/temporary-stores.ts'
 
-describe('The API with options of a phone', () => {
+describe('The options of a registered phone', () => {
   let api: RunningApi
   beforeEach(async () => {
     api = await startApi()
@@ -31,7 +31,7 @@ describe('The API with options of a phone', () => {
   })
 
   // Shows: sidecar C17.1, C17.3.
-  it("a phone gets no messages of senders that it blocked, but the station's others do", async () => {
+  it("messages of a sender that a phone blocks reach only the station's other phones", async () => {
     await register({ deviceId: 'one', blocked: ['n1call-*'] })
     await register({ pushToken: 'another' })
     await receive('spam', { from: 'N1CALL-9' })
@@ -47,7 +47,7 @@ describe('The API with options of a phone', () => {
   })
 
   // Shows: sidecar C17.3, C17.6.
-  it('a phone with anySsid gets messages to other SSIDs, beside a phone without', async () => {
+  it('only phones with anySsid get messages to other SSIDs of the callsign', async () => {
     await register({ deviceId: 'one', anySsid: true })
     await register({ pushToken: 'another' })
     await receive('own')

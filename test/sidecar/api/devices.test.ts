@@ -26,7 +26,7 @@ describe('The API with several phones of a station', () => {
   const devices = () => api.store.stations.get('N0CALL-7')?.devices ?? []
 
   // Shows: sidecar C16.2.
-  it('each phone of a station unregisters alone; the last phone removes the station', async () => {
+  it('a station remains registered until the last of its phones unregisters', async () => {
     await register('one')
     expect(statusAndCode(await sync('two', 0))).to.deep.equal([404, 'not_registered'])
     expect(statusAndCode(await sync(undefined, 0))).to.deep.equal([404, 'not_registered'])
@@ -89,7 +89,7 @@ describe('The API with several phones of a station', () => {
   })
 
   // Shows: sidecar C16.15.
-  it('a stranger with the passcode cannot make a phone without id miss a message', async () => {
+  it('a stranger with the passcode cannot make a phone without device id miss messages', async () => {
     const { body } = await register(undefined)
     let cursor = body.serverTime
     const keep = ({ body: { serverTime } }: ApiAnswer) => {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { createAtEndOfTurn } from '../../../sidecar/api/end-of-turn.ts'
 
 describe('The queue for the end of an event loop turn', () => {
-  it('items queued in one event loop turn are processed together with their follow-ups', async () => {
+  it('a queue that runs last also handles items that another queue adds in that turn', async () => {
     const done: string[] = []
     const leaving = createAtEndOfTurn<string>((item) => done.push(`${item} leaves`))
     const arrived = createAtEndOfTurn<string>((item) => {

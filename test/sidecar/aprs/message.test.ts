@@ -85,7 +85,7 @@ describe('The sequence id of a message', () => {
     'text{}1',
   ]) {
     // Shows: sidecar C4.3, C4.4, C4.24, F1.18.
-    it(`${JSON.stringify(field)} has no sequence id and is text as a whole`, () => {
+    it(`parses ${JSON.stringify(field)} as text without a sequence id`, () => {
       expect(read(field)).to.deep.equal({ text: field, seqId: '' })
     })
   }
@@ -195,7 +195,7 @@ describe('A telemetry definition', () => {
   }
 })
 
-describe('An empty text', () => {
+describe('An empty message text', () => {
   for (const field of ['', '   ', '\0', ' \r\x1c']) {
     it(`${JSON.stringify(field)} without a sequence id is no message for the operator`, () => {
       expect(parse(`:N0CALL-7 :${field}`)).to.deep.equal({ kind: 'not_for_operator', to: 'N0CALL-7', why: 'empty' })

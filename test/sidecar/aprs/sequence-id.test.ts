@@ -11,7 +11,7 @@ describe('A sequence id', () => {
   )
 
   // Shows: sidecar C4.24.
-  it('a sequence id has 1 to 5 letters or digits; a reply-ack also } and 0 to 5 more', () => {
+  it('a sequence id is 1 to 5 letters or digits; a reply-ack adds } and up to 5 more', () => {
     fc.assert(
       fc.property(tails, (tail) => {
         const text = `text{${tail}`
@@ -57,7 +57,7 @@ describe('The content of a text field', () => {
     })
   }
 
-  it('the content of a blank text field is empty', () => {
+  it('a text field of only spaces has no content', () => {
     expect(contentEnd('   ', 1)).to.equal(1)
   })
 })

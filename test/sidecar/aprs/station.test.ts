@@ -39,7 +39,7 @@ describe('The key of a station', () => {
     expect(stationKey('ABCDEFGHI', 1)).to.include({ kind: 'invalid', member: 'ssid' })
   })
 
-  it("any station's key parses to itself, in any letter case", () => {
+  it('parsing a station key in any letter case returns the key in upper case', () => {
     const letters = [...'ABCXYZabcxyz0189']
     const callsigns = fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 9 })
     const ssids = fc.oneof(

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { expect } from 'chai'
 import { CALL, LinkHarness, stationKeys } from './link-harness.ts'
 
-describe('The filter changes of the link', () => {
+describe('Filter changes at APRS-IS', () => {
   let setup: LinkHarness
 
   beforeEach(async () => {
@@ -58,7 +58,7 @@ describe('The filter changes of the link', () => {
   })
 
   // Shows: sidecar C7.8, C7.9.
-  it('is not ready until the server confirms the filter, and resends it after 10 s', async () => {
+  it('resends an unconfirmed filter after 10 s, and is ready only once it is confirmed', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     const filterChange = once(setup.server.events, 'filter')
@@ -98,7 +98,7 @@ describe('The filter changes of the link', () => {
   for (const habit of ['silent', 'fixed_at_login'] as const) {
     describe(`A server that answers no #filter (${habit})`, () => {
       // Shows: sidecar C7.9.
-      it('is ready after two unanswered filters, and logs in again without a gap', async () => {
+      it('replaces the connection after two unanswered filters, and is ready meanwhile', async () => {
         await setup.start(['AA1AA-1'])
         setup.server.filterHabit = habit
         await setup.change(['AA1AA-1', 'BB1BB-1'])
@@ -140,7 +140,7 @@ describe('The filter changes of the link', () => {
     })
   }
 
-  it('trusts filter confirmations again once the server sends a late one', async () => {
+  it('changes filters without a new login again once the server confirms a filter', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     await setup.change(['BB1BB-1'])

@@ -4,7 +4,7 @@ import { objectionToBinding, objectionToTokenHash } from '../../../../plugin/pro
 const jwt = (claims: unknown) =>
   ['{"alg":"RS256"}', JSON.stringify(claims), 'x'].map((part) => Buffer.from(part).toString('base64url')).join('.')
 
-describe('rules for access tokens', () => {
+describe('validation of access tokens', () => {
   it('accepts an access token if at_hash matches (example of OpenID Connect Core, A.4)', () => {
     const token = 'jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y'
     expect(objectionToTokenHash(token, { at_hash: '77QmUPtjPfzWtF2AnpK9RQ' }, 'RS256')).to.equal(undefined)
@@ -25,7 +25,7 @@ describe('rules for access tokens', () => {
     for (const thumbprint of ['other', '', 7]) expect(objectionToBinding(bound(thumbprint), 'mine')).to.match(/bound/)
   })
 
-  it('accepts an access token that is unreadable or bound to no certificate', () => {
+  it('accepts an access token that is opaque or not bound to a certificate', () => {
     for (const token of ['opaque', '', 'a.b.c', jwt({}), jwt(null), jwt({ cnf: { jkt: 'x' } }), `${jwt({})}.d.e`]) {
       expect(objectionToBinding(token, 'mine'), token).to.equal(undefined)
     }

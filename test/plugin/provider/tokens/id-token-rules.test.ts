@@ -5,7 +5,7 @@ import { authenticatedAt, objectionToIdToken } from '../../../../plugin/provider
 const NOW = 1_700_000_000
 const judge = (claims: Record<string, unknown>) => objectionToIdToken({ iat: NOW, aud: 'me', ...claims }, 'me', NOW)
 
-describe('rules for ID tokens', () => {
+describe('validation of ID tokens', () => {
   for (const [condition, claims, isFine] of [
     ['for this client, issued just now', {}, true],
     ['issued to this client', { azp: 'me' }, true],
@@ -31,7 +31,7 @@ describe("time of a user's authentication", () => {
     expect(authenticatedAt({ iat: 1_000_005, auth_time: 1_000_000 }, 900_000_000)).to.equal(900_000_000 - 6_000)
   })
 
-  it('the time of authentication is at most auth_time if the ID token is old', () => {
+  it('the time of authentication is no later than auth_time if the ID token is old', () => {
     expect(authenticatedAt({ iat: 900_000, auth_time: 900_000 }, 900_300_000)).to.equal(900_000_000)
   })
 

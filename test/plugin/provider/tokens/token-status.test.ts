@@ -153,7 +153,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     ['private_key_jwt', 'ES256'],
   ] as const) {
     // Shows: plugin 4.19, 4.20, 4.22, 4.23.
-    it(`authenticates by ${method} even if the token endpoint does not`, async () => {
+    it(`revocation and introspection use ${method}, unlike token requests`, async () => {
       await register()
       const key = makeKey('P-256', { kid: 'k' })
       const authAt = (where: string) => ({
@@ -171,7 +171,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     })
   }
 
-  it('introspection fails if it says inactive and UserInfo then answers 429', async () => {
+  it('introspection fails if the token is inactive but UserInfo answers 429', async () => {
     await register()
     const client = connect()
     const token = await accessToken(client)

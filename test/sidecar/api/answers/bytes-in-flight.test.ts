@@ -31,7 +31,7 @@ describe('The limit on bytes of unread answers', () => {
     )
   })
 
-  it('one kind of answer may have a lower limit on its unread bytes in total', () => {
+  it('an answer can set a lower limit on all unread bytes', () => {
     const inFlight = new BytesInFlight({ inAll: 100, perClient: 100 })
     inFlight.reserve('a', 50)
     expect(inFlight.reserve('b', 20, 60)).to.equal(undefined)

@@ -10,7 +10,7 @@ import { type OnLoopback, onLoopback } from '../../../support/on-loopback.ts'
 
 const BYTES = 16_000
 
-describe('The shared memory for answers', () => {
+describe('The memory shared by answers', () => {
   let server: OnLoopback
   let responses: ServerResponse[]
   let onRequest: () => void
@@ -78,7 +78,7 @@ describe('The shared memory for answers', () => {
     expect(await fillsOf(client, expected.length)).to.deep.equal(expected)
   })
 
-  it('an answer stays intact while it waits for an earlier one on its connection', async () => {
+  it('a pipelined answer stays intact while the answer before it is unfinished', async () => {
     const both = new Promise<void>((resolve) => {
       onRequest = () => responses.length === 2 && resolve()
     })

@@ -78,7 +78,7 @@ describe('The client address of a request behind proxies', () => {
 })
 
 describe('The client address of a connection', () => {
-  it("a connection's client is its IPv4 address, or the /64 of its IPv6 address", () => {
+  it('identifies the client of a connection by its IPv4 address or IPv6 /64 network', () => {
     for (const trustProxy of [false, ['10.0.0.0/8']])
       expect(['::ffff:192.0.2.1', '2001:db8:0:7:ffff::2'].map(clientOfPeerBy(trustProxy))).to.deep.equal([
         '192.0.2.1',

@@ -90,7 +90,7 @@ describe('An avatar image', () => {
       expect(pngFault(pngWith(RGBA_8, deflateSync(data)))).to.equal(UNDECODABLE)
   })
 
-  it('refuses a PNG in which a row names an unknown filter', () => {
+  it('refuses a PNG with a row of an unknown filter type', () => {
     for (const filter of [0, 4]) expect(pngFault(pngWith(GREY_1, deflateSync(rows(64, 8, filter))))).to.equal(undefined)
     const last = Buffer.concat([rows(63, 8), rows(1, 8, 5)])
     expect(pngFault(pngWith(GREY_1, deflateSync(last)))).to.equal('The PNG has a row with an unknown filter.')

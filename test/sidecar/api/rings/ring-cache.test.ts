@@ -24,7 +24,7 @@ describe('The ring buffers in memory', () => {
     return answer && messagesIn(answer).map(({ text }) => text)
   }
 
-  it('cached rings return the same messages as the history, for any cursor', async () => {
+  it('the ring cache returns the same messages as the store, for any cursor', async () => {
     const action = fc.oneof(
       fc.record({ do: fc.constant('append' as const), count: fc.integer({ min: 1, max: 7 }) }),
       fc.record({ do: fc.constant('ask' as const), back: fc.nat(12), compressed: fc.boolean() }),
@@ -63,7 +63,7 @@ describe('The ring buffers in memory', () => {
     )
   })
 
-  it('a cached ring omits messages from an earlier registration of its station', async () => {
+  it('the ring cache omits messages from an earlier registration of a station', async () => {
     await append(store, 'for the one before')
     expect(await texts('N0CALL')).to.deep.equal(['for the one before'])
     await store.stations.remove('N0CALL')
@@ -75,7 +75,7 @@ describe('The ring buffers in memory', () => {
     expect(await texts('N0CALL')).to.deep.equal(['for this one'])
   })
 
-  it('a cached ring shows a message only after it is stored, even to concurrent syncs', async () => {
+  it('the ring cache returns a message only once stored, even to concurrent syncs', async () => {
     await append(store, 'one')
     await texts('N0CALL')
     const storing = append(store, 'two')
@@ -85,7 +85,7 @@ describe('The ring buffers in memory', () => {
     expect(await texts('N0CALL')).to.deep.equal(['one', 'two'])
   })
 
-  it('a sync from a cached ring returns the current avatars of its senders', async () => {
+  it('a sync from the ring cache returns the current avatars of all senders', async () => {
     await append(store, 'one')
     const avatars = async () => answerIn(await rings.since('N0CALL', '', 0)).avatars
     expect(await avatars()).to.deep.equal({})
@@ -94,7 +94,7 @@ describe('The ring buffers in memory', () => {
     expect(await avatars()).to.deep.equal({ W1AW: hash })
   })
 
-  it('an unsent answer keeps its messages while its station receives newer messages', async () => {
+  it('an answer from the ring cache stays unchanged while newer messages arrive', async () => {
     await append(store, '1', '2', '3', '4', '5')
     const earlier = [await rings.since('N0CALL', '', 0), await rings.since('N0CALL', '', 0)]
     await earlier[0]?.head.compressed()

@@ -21,7 +21,7 @@ describe('The ring cache over a shared store', () => {
   const textsIn = async (rings: RingCache) =>
     answerIn(await rings.since('N0CALL', '', 0)).messages.map(({ text }) => text)
 
-  it('shared rings return the same answers as the rings of a single process', async () => {
+  it('the ring cache returns the same answers over a shared store as over its own', async () => {
     await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
     const [first] = await append(store, 'Grüße', 'b', message('c', { from: 'W2AW' }))
     const [cache, reader] = [cacheOver(store), sharedRings()]
@@ -34,7 +34,7 @@ describe('The ring cache over a shared store', () => {
     }
   })
 
-  it('shared rings read each message once, and no message of an earlier registration', async () => {
+  it('reads each message from a shared store once, and forgets unregistered stations', async () => {
     const read: number[] = []
     const rings = sharedRings(async (...asked) => {
       const answer = await store.history.since(...asked)
@@ -58,7 +58,7 @@ describe('The ring cache over a shared store', () => {
     expect(await texts()).to.deep.equal(['d'])
   })
 
-  it('shared rings skip no message after a client sends a cursor newer than the rings', async () => {
+  it('a request with a newer cursor does not make the ring cache skip messages', async () => {
     const rings = sharedRings()
     await append(store, 'a')
     await rings.since('N0CALL', '', 0)
@@ -68,7 +68,7 @@ describe('The ring cache over a shared store', () => {
     expect(await textsIn(rings)).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
-  it('shared rings reload if the history has lost messages that the rings contain', async () => {
+  it('the ring cache reloads a ring whose messages the shared store has lost', async () => {
     let lost = false
     const rings = sharedRings(async (...asked) => {
       const answer = await store.history.since(...asked)
@@ -80,7 +80,7 @@ describe('The ring cache over a shared store', () => {
     expect(await textsIn(rings)).to.deep.equal(['a'])
   })
 
-  it('serverTime of a sync includes a message that only a concurrent sync has read', async () => {
+  it('a slow sync returns the message and serverTime that a concurrent sync has read', async () => {
     const events = new EventEmitter()
     let slow = false
     const rings = sharedRings(async (...asked) => {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { afterDropMs, backoffMs } from '../../../../sidecar/aprsis/connection/backoff.ts'
 
 describe('The reconnect delay', () => {
-  it('waits at least 1 s to reconnect, at most a limit that doubles up to 60 s', () => {
+  it('reconnects after 1 to 2 s; each failure doubles the maximum, up to 60 s', () => {
     const limits = [1, 2, 3, 4, 5, 6, 7, 100, 5000].map((failures) => backoffMs(failures, 1))
     expect(limits).to.deep.equal([2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000, 60_000])
     expect(backoffMs(1, 0)).to.equal(1000)

@@ -97,7 +97,7 @@ describe('A connection to APRS-IS', () => {
     await inState('up')
   }
 
-  it('leaving APRS-IS stops reconnecting, and closes at once if there is no login', async () => {
+  it('leaving APRS-IS prevents reconnects, and closes at once if not yet logged in', async () => {
     await openUp()
     connection.leave()
     connection.leave()
@@ -120,7 +120,7 @@ describe('A connection to APRS-IS', () => {
     expect(connection.status().state).to.equal('closed')
   })
 
-  it('leaving APRS-IS keeps the connection open while paused reading leaves data', async () => {
+  it('leaving APRS-IS while reading is paused waits until all received lines are read', async () => {
     await openUp()
     connection.pause()
     server.inject('BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :late')
@@ -133,7 +133,7 @@ describe('A connection to APRS-IS', () => {
     expect(lines).to.have.length(1)
   })
 
-  it('logs once that it avoids a server, even if each retry reaches that server again', async () => {
+  it('logs only once that it leaves a server to avoid, even if retries reach it again', async () => {
     await openUp({ avoids: () => true })
     expect(server.traffic.logins).to.equal(4)
     expect(shown('event', 'call', 'server', 'moves')).to.deep.equal([
@@ -153,7 +153,7 @@ describe('A connection to APRS-IS', () => {
   })
 
   // Shows: sidecar C7.12.
-  it('abandons an attempt to connect to APRS-IS after 10 s', async () => {
+  it('gives up a connection attempt to APRS-IS after 10 s', async () => {
     network.hold()
     open()
     await clock.advance(9999)
@@ -163,7 +163,7 @@ describe('A connection to APRS-IS', () => {
     expect(reasons()[0]).to.equal('no connection within 10 s')
   })
 
-  it('a connection does not log in if its callsign may be in use elsewhere by then', async () => {
+  it('does not log in if its callsign may be in use elsewhere after connecting', async () => {
     let mayLogIn = true
     network.hold()
     open({ mayLogIn: () => mayLogIn })
@@ -174,7 +174,7 @@ describe('A connection to APRS-IS', () => {
     expect(server.traffic.logins).to.equal(0)
   })
 
-  it('closing a connection aborts its attempt to connect at once', async () => {
+  it('closing a connection aborts a pending attempt to connect', async () => {
     network.hold()
     open()
     await connection.close()
@@ -198,7 +198,7 @@ describe('A connection to APRS-IS', () => {
     await until(() => lines.length === 1)
   })
 
-  it('requests one filter at a time, and of waiting filters only the newest', async () => {
+  it('requests one filter at a time, and skips all but the newest waiting filter', async () => {
     await openUp()
     const requests: string[] = []
     server.events.on('filter', (_client, { text }) => requests.push(text))
@@ -252,7 +252,7 @@ describe('A connection to APRS-IS', () => {
       })
     }
 
-    it('leave() delivers everything that the server sent before it, over TCP', async () => {
+    it('leave() delivers all lines that the server sent earlier, over TCP', async () => {
       await openUp(TCP)
       for (let count = 0; count < 2000; count++) server.inject(`BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :message ${count}`)
       // Written to the kernel by now, and not read: that needs another turn of the event loop.

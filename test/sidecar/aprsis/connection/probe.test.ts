@@ -27,7 +27,7 @@ describe('A login of the live check at APRS-IS', () => {
     expect(await callOf('N0CALL-16')).to.equal('N0CALL-17')
   })
 
-  it('the live check logs in with the configured callsign if there is no other', async () => {
+  it('the live check logs in with the configured callsign if no login callsign exists', async () => {
     expect(await callOf('AB1CDEF-1')).to.equal('AB1CDEF-1')
   })
 })

@@ -20,7 +20,7 @@ function result(plan: Plan, carriers: readonly Carrier[]): ReadonlySet<string>[]
 
 describe('The plan of APRS-IS connections', () => {
   // Shows: sidecar C7.6.
-  it('opens the fewest connections that carry all stations', () => {
+  it('opens the minimum number of connections for all stations', () => {
     const counts = [0, 1, 55, 56, 882, 883, 900, 5000].map((count) => {
       const plan = planConnections(new Set(stationKeys(count)), [], limits, false)
       expect(plan).to.include({ tight: true })
@@ -43,7 +43,7 @@ describe('The plan of APRS-IS connections', () => {
   })
 
   // Shows: sidecar C2.6.
-  it('returns to one connection, changed in place, if few stations remain', () => {
+  it('keeps only one connection, with a changed filter, if few stations remain', () => {
     const carriers = [carrier(2, stationKeys(20, 800)), carrier(1, stationKeys(800))]
     const plan = planConnections(new Set(stationKeys(55)), carriers, limits, false)
     expect(plan.change).to.deep.equal(new Map([[1, new Set(stationKeys(55))]]))
@@ -61,7 +61,7 @@ describe('The plan of APRS-IS connections', () => {
     expect(changed).to.deep.include({ open: [], retire: new Set(), tight: false })
   })
 
-  it('merges a full small connection into the large connection with the most room', () => {
+  it('merges a small filter that is full with the large filter that has the most room', () => {
     const carriers = [
       carrier(3, stationKeys(55, 1500)),
       carrier(2, stationKeys(630, 870)),
@@ -72,7 +72,7 @@ describe('The plan of APRS-IS connections', () => {
     expect(plan).to.deep.include({ change: new Map(), retire: new Set([3, 2]), tight: true })
   })
 
-  it('keeps removed stations in large filters until a compact plan is requested', () => {
+  it('keeps removed stations in a large filter unless the plan must be compact', () => {
     const wanted = new Set(stationKeys(799, 1))
     const lazy = planConnections(wanted, [carrier(1, stationKeys(800))], limits, false)
     expect(lazy).to.deep.include({ change: new Map(), open: [], retire: new Set(), tight: false })
@@ -93,7 +93,7 @@ describe('The plan of APRS-IS connections', () => {
     expect(planConnections(new Set(), [carrier(1, [])], limits, false)).to.deep.include({ open: [], retire: new Set() })
   })
 
-  it('omits new stations if the filters have no room, and lists these stations', () => {
+  it('omits and reports new stations if all filters are full', () => {
     const carriers = [carrier(1, stationKeys(885))]
     const plan = planConnections(new Set(stationKeys(890)), carriers, { ...limits, maxConnections: 1 }, false)
     expect(plan.leftOut.length).to.be.within(1, 10)
@@ -111,7 +111,7 @@ describe('The plan of APRS-IS connections', () => {
   })
 
   // Shows: sidecar C7.6.
-  it('a connection plan has every station within all limits, from any earlier state', () => {
+  it('any connection plan has all stations in its filters and exceeds no limit', () => {
     fc.assert(
       fc.property(situation, ({ wanted, carried, trackOutgoing, compact }) => {
         const form = { ...limits, trackOutgoing }
