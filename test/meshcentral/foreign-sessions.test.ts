@@ -48,7 +48,7 @@ describe('a session that MeshCentral begins by login token or login cookie', () 
     for (const session of all) await expectAlive(session, person)
   })
 
-  it('a session begun by a login cookie ends with the session that made the cookie', async () => {
+  it('a session from a login link ends with the session that created the link', async () => {
     const person = setup.person()
     const [browser, otherSession] = [await signedIn(setup, person), await signedIn(setup, person)]
     const [derived, otherDerived] = [

@@ -31,7 +31,7 @@ describe('login with Entra External ID', () => {
   }
 
   // Shows: plugin 2.8.
-  it("a login succeeds if the issuer in discovery has the tenant's other host name", async () => {
+  it('a login succeeds if the published issuer has the tenant id in its host name', async () => {
     const { login } = await startExternalId(`https://${TENANT}.ciamlogin.com/${TENANT}/v2.0`)
     expect(login.me).to.include({ status: 200, id: '~oidc:u-1001' })
   })

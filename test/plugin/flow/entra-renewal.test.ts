@@ -44,7 +44,7 @@ describe('token renewal that Entra ID refuses', () => {
     await until('no renewal under way', () => setup.clock.waiting(RENEWAL_LIMIT_MS) === 0)
   }
 
-  it('the page of Entra ID lists exactly the error codes that end or keep a session', () => {
+  it('entra-id.md lists exactly the error codes that end or keep a session', () => {
     const page = readDocument('plugin/docs/providers/entra-id.md')
     const documented = tableRows(section(page, '## When a session ends')).flatMap(([, outcome, codes = '']) =>
       [...codes.matchAll(/AADSTS(\d+)/g)].map(([, code]) => [code, outcome === 'out']),

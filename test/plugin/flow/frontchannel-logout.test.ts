@@ -32,7 +32,7 @@ describe('front-channel logout', () => {
     fetch(`${host.url}${PATH}?${query}`, { method })
 
   // Shows: plugin 9.11.
-  it('a front-channel logout ends exactly the named session, by a page for frames', async () => {
+  it('a front-channel logout ends only the named session, and its answer may be framed', async () => {
     const { setup, sid, iss, signedInNow } = await startWithThree()
     const answer = await requestLogout(setup, new URLSearchParams({ iss, sid }))
     expect(answer.status).to.equal(200)

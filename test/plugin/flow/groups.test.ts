@@ -6,7 +6,7 @@ import { type Setup, type SetupOptions, setups } from '../../support/sign-in-set
 const DIRECTORY = { directory: ['roles', 'team', 'teams'] }
 const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
 
-describe('groups in a whole login', () => {
+describe('groups at login', () => {
   const start = setups()
   const withGroups = (groups: object, more: SetupOptions = {}) =>
     start({ oidc: { groups }, idp: { scopes: DIRECTORY }, ...more })

@@ -14,7 +14,7 @@ const ENDPOINTS = {
 } as const
 type Member = keyof typeof ENDPOINTS
 
-describe('issuer object in a whole login', () => {
+describe('login with an issuer object', () => {
   const start = keyedSetups()
   let doors: Doors
   beforeEach(async () => {

@@ -169,7 +169,7 @@ describe('log line of a failed login', () => {
     expectLine(setup, ['metadata_incomplete', { endpoint: 'authorization_endpoint' }, /set it in `issuer`/])
   })
 
-  it("a failed login's log line has status and reason if UserInfo fails", async () => {
+  it("a failed login's log line has the status and error that UserInfo answered", async () => {
     for (const [fault, details, remedy] of [
       [
         answering(403, '', { 'www-authenticate': 'Bearer error="insufficient_scope", error_description="no openid"' }),

@@ -93,7 +93,7 @@ describe('login', () => {
 
   // Shows: plugin 7.12, 7.14.
   // Shows: meshcentral 26.
-  it('a login works with deprecated keys; each causes a warning with its replacement', async () => {
+  it('a login works with deprecated settings; each warning names the replacement', async () => {
     const setup = await start({
       exactly: ({ idp, hostUrl }) => ({
         issuer: idp.issuer,

@@ -162,7 +162,7 @@ describe('logout', () => {
       ['does not answer in 5 s', { kind: 'hang' }],
     ] as const) {
       // Shows: plugin 3.9, 9.8.
-      it(`logout goes to <issuer>/logout without session data if it ${condition}`, async () => {
+      it(`redirects to <issuer>/logout without id_token_hint if that URL ${condition}`, async () => {
         const { setup, host, idp, clock, person } = await start(UNPUBLISHED)
         idp.faults.set('logout', fault)
         const pending = loggedOut(setup, person)

@@ -31,12 +31,12 @@ describe('other sessions of a user at a back-channel logout', () => {
     return { setup, second, sendLogout, signedInNow }
   }
 
-  for (const [suffix, changes] of [
-    ['', {}],
-    [', by sid alone', { sub: undefined }],
+  for (const [claims, changes] of [
+    ['sub and sid', {}],
+    ['only sid', { sub: undefined }],
   ] as const) {
     // Shows: plugin 9.9, 9.29.
-    it(`a back-channel logout also ends sessions inactive at the IdP${suffix}`, async () => {
+    it(`a logout token with ${claims} also ends the user's sessions inactive at the IdP`, async () => {
       const { setup, second, sendLogout, signedInNow } = await startWithThree()
       // This recent answer must not be reused.
       expect(JSON.parse((await second.step(`${setup.host.url}api/session`)).body).state).to.equal('active')
@@ -50,7 +50,7 @@ describe('other sessions of a user at a back-channel logout', () => {
     })
   }
 
-  it('a back-channel logout does not introspect if no session or endpoint remains', async () => {
+  it('skips introspection if the logout ends all sessions, or the IdP has no endpoint', async () => {
     const { setup, sendLogout } = await startWithThree()
     expect((await sendLogout({ sid: undefined })).status).to.equal(200)
     expect(introspections(setup)).to.equal(0)
@@ -60,7 +60,7 @@ describe('other sessions of a user at a back-channel logout', () => {
     expect(introspections(without.setup)).to.equal(0)
   })
 
-  it('a back-channel logout keeps and logs other sessions if introspection fails', async () => {
+  it('a back-channel logout keeps other sessions and logs a failure of introspection', async () => {
     const { setup, sendLogout, signedInNow } = await startWithThree()
     setup.idp.faults.set('introspection', { kind: 'answer', status: 500, body: '{"error":"server_error"}' })
     expect((await sendLogout()).status).to.equal(200)

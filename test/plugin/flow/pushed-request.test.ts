@@ -43,7 +43,7 @@ describe('pushed authorization request', () => {
     ['none', ['client_id', 'request']],
   ] as const) {
     // Shows: plugin 4.18.
-    it(`a pushed request has only a request object and authentication by ${method}`, async () => {
+    it(`a pushed request has only the request object and what ${method} needs`, async () => {
       const { host, signIn, pushes, idp } = await begin({
         keys: [makeKey('P-256')],
         client: { ...PUSHED, token_endpoint_auth_method: method, request_object_signing_alg: 'ES256' },
@@ -77,7 +77,7 @@ describe('pushed authorization request', () => {
     }
   })
 
-  it('a login that needs a pushed request ends if the IdP has no endpoint for it', async () => {
+  it('a login fails if the request must be pushed but the IdP publishes no endpoint', async () => {
     const publishes = { pushed_authorization_request_endpoint: undefined }
     const { redirectFrom, authLog } = await start({ client: PUSHED, publishes })
     expect((await redirectFrom()).search).to.equal('?failure=provider_unreachable')

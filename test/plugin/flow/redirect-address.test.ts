@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { CLIENT, setups, whoAmI } from '../../support/sign-in-setup.ts'
 
-describe('path of redirect_uri in a whole login', () => {
+describe('login with any path in redirect_uri', () => {
   const start = setups()
 
   for (const path of ['auth-oidc-callback', 'signin/oidc', 'a(b)+c.*/cb', 'cb?of=idp']) {

@@ -27,7 +27,7 @@ describe('user with an account who is refused by groups.required', () => {
   }
 
   // Shows: plugin 6.2.
-  it('a refused user loses all sessions, counted in one log line, and other users none', async () => {
+  it('refusing a user ends all sessions of that user only, and logs their number once', async () => {
     const { setup, signedIn } = await startWithBob()
     setGroups(setup, ['others'])
     const refused = await signIn(setup, 'bob')
@@ -74,7 +74,7 @@ describe('user with an account who is refused by groups.required', () => {
   })
 
   // Shows: plugin 6.2.
-  it("a user loses no session by an unverified login in the user's name", async () => {
+  it('an unverified IdP answer ends no session of the user whom it names', async () => {
     const { setup, signedIn } = await startWithBob()
     const stranger = new TextEncoder().encode('somebody else, who has a key of 32 bytes or more')
     const claims = { sub: BOB.sub, groups: [] }

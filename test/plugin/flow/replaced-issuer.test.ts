@@ -23,7 +23,7 @@ describe('host whose issuer was replaced', () => {
   }
 
   // Shows: plugin 5.13, 8.6.
-  it('after the issuer changed, ends its sessions and refuses users with old accounts', async () => {
+  it('after a change of issuer, sessions end and users with old accounts are refused', async () => {
     const open = restarted()
     const oldHost = await open()
     const { person } = await oldHost.signIn('alice')
@@ -65,7 +65,7 @@ describe('host whose issuer was replaced', () => {
   })
 
   // Shows: plugin 6.12.
-  it('a refused user loses all sessions of the account, also those of another subject', async () => {
+  it('a refused user loses all sessions of the account, even those with an earlier sub', async () => {
     const open = restarted()
     const claims = { uuid: 'email' }
     const oldHost = await open({ groups: {}, custom: { claims } })

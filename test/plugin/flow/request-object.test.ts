@@ -80,7 +80,7 @@ describe('request object', () => {
     ['answers the key request with 500', { kind: 'answer', status: 500 }, 'metadata_incomplete'],
     ['does not answer the key request', { kind: 'reset' }, 'provider_unreachable'],
   ] as const) {
-    it(`a login ends before the redirect if the IdP ${condition}`, async () => {
+    it(`a login fails before the redirect if the IdP ${condition}`, async () => {
       const { idp, redirectFrom, authLog } = await startWith(ENCRYPTED)
       idp.faults.set('jwks', fault)
       expect((await redirectFrom()).search).to.match(/^\?failure=/)

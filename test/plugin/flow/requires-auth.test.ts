@@ -90,7 +90,7 @@ describe('page behind requiresAuth', () => {
   }
 
   // Shows: plugin 9.47.
-  it('a visitor of a protected page signs in and returns to it with an account', async () => {
+  it('a visitor of a protected page signs in, and returns to that page signed in', async () => {
     const browser = browse()
     const { status, headers } = await browser.step(`${url}devices?tab=files&x=1`)
     expect(status).to.equal(302)

@@ -7,7 +7,7 @@ import { answerFromIdp, CLIENT } from '../../support/sign-in-setup.ts'
 
 const nowS = () => Math.floor(Date.now() / 1000)
 
-describe('response mode in a whole login', () => {
+describe('login with a response mode', () => {
   const start = keyedSetups()
 
   const flow = (members: Record<string, unknown>, keys: readonly ClientKeyPair[] = []) => {
@@ -126,7 +126,7 @@ describe('response mode in a whole login', () => {
     })
   }
 
-  it('refuses two JWT answers, and an unencrypted one if encryption is configured', async () => {
+  it('refuses two JWTs in one answer, and unencrypted JWTs if encryption is configured', async () => {
     const twice = await flow({ response_mode: 'query.jwt' })
     const person = twice.browser()
     const genuine = await answerIn(person, twice.host.url)

@@ -34,7 +34,7 @@ describe('session checks of a host that keeps tokens', () => {
   }
 
   // Shows: plugin 9.15.
-  it('session checks renew each session in use once per round at the IdP', async () => {
+  it('each round of session checks renews the tokens of each session in use once', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     for (let round = 1; round <= 3; round += 1) {
@@ -51,7 +51,7 @@ describe('session checks of a host that keeps tokens', () => {
   })
 
   // Shows: plugin 9.15.
-  it('tokens are encrypted at rest beside the session, and deleted at logout', async () => {
+  it('tokens are stored encrypted, separately from the session, and deleted at logout', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     const entries = await entriesOf(store)
@@ -61,7 +61,7 @@ describe('session checks of a host that keeps tokens', () => {
     expect(await entriesOf(store)).to.deep.equal([])
   })
 
-  it('logout uses the latest ID token as hint, and revokes the latest other tokens', async () => {
+  it('after a renewal, logout uses the new ID token as hint and revokes the new tokens', async () => {
     const { setup, store } = await startWithStore()
     const person = await signedIn(setup)
     await nextRound(setup, store)

@@ -42,7 +42,7 @@ describe('routes of the server that shadow routes of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it("warns of the server's earlier route in any spelling, also on a mounted router", async () => {
+  it('warns of an earlier server route in any spelling, pattern or mounted router', async () => {
     const nested = express.Router().use('/', express.Router().post('/logout', answer))
     const apps = {
       '/LogOut/': express().all('/LogOut/', answer),
@@ -67,7 +67,7 @@ describe('routes of the server that shadow routes of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('does not warn of a login page, later routes, general guards or other methods', async () => {
+  it('does not warn of login pages, middleware, wildcards, DELETE or later routes', async () => {
     const app = express()
       .use(pass)
       .use('/logout', pass)

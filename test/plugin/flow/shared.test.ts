@@ -38,7 +38,7 @@ describe('server with several processes', () => {
     outcomeOf(registerOidc(app, { config: CONFIG, host: { ...HOST, ...host }, shared: true }))
 
   // Shows: plugin 9.25.
-  it('refuses to start with shared: true if a part is not shared, and names the part', async () => {
+  it('refuses shared: true if secret, sessions, accounts or groups are not shared', async () => {
     const { secret: _secret, ...withoutSecret } = HOST
     const without = registerOidc(express(), { config: CONFIG, host: withoutSecret, shared: true })
     expect(await outcomeOf(without)).to.match(
@@ -75,7 +75,7 @@ describe('server with several processes', () => {
     expect(await outcomeOf(alone)).to.equal('started')
   })
 
-  it('starts with shared: true if all parts are shared between processes', async () => {
+  it('starts with shared: true if secret, sessions, accounts and groups are shared', async () => {
     const config = { ...CONFIG, settings: { ...CONFIG.settings, sqlite3: folder.path('accounts.sqlite') } }
     const host = await startHost({ config, port: 0, output, shared: true, revocations: SHARED })
     await host.close()
@@ -85,7 +85,7 @@ describe('server with several processes', () => {
 describe('secret of the host', () => {
   const startWith = (host: Host) => outcomeOf(registerOidc(express(), { config: CONFIG, host }))
 
-  it('refuses a host secret of fewer than 32 characters, without repeating it', async () => {
+  it('refuses a host secret of fewer than 32 characters without printing the secret', async () => {
     for (const secret of ['', 'keyboard cat', 's'.repeat(31)]) {
       const refused = await startWith({ ...HOST, secret })
       expect(refused).to.match(/^TypeError: `host\.secret` has fewer than 32 characters\./)

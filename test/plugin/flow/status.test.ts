@@ -24,7 +24,7 @@ describe('status of single sign-on', () => {
   })
 
   // Shows: plugin 9.41.
-  it('status lists the addresses to register at the IdP, including any key set', async () => {
+  it('status lists the addresses to register at the IdP, including that of a key set', async () => {
     const { host } = await start()
     const origin = `https://127.0.0.1:${host.port}`
     expect(host.status()[0]?.addresses).to.deep.equal({
@@ -87,7 +87,7 @@ describe('status of single sign-on', () => {
   })
 
   // Shows: plugin 9.41.
-  it('the reference host shows the status page to site admins only', async () => {
+  it('the reference host serves the status page at /api/status to site admins only', async () => {
     const { host, browser, signIn } = await start({ oidc: { groups: { siteadmin: 'mesh-admins' } } })
     const statusFor = async (user?: string) => {
       const visitor = user === undefined ? browser() : (await signIn(user)).person

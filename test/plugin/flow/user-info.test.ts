@@ -11,7 +11,7 @@ const BOB = DEMO_USERS.find(({ username }) => username === 'bob')!
 const ID_TOKEN: SetupOptions = { idp: { claimsIn: 'id_token', groupsIn: 'id_token', scopes: { email: ['email'] } } }
 const refusing = (status: number, body = ''): Fault => ({ kind: 'answer', status, body })
 
-describe('UserInfo in a whole login', () => {
+describe('login with UserInfo', () => {
   const start = setups()
   const withClaims = (setup: Setup, claims: Record<string, unknown>) => setup.idp.setUser({ ...BOB, claims })
   /** Starts a setup with a UserInfo that refuses, as that of AD FS does for tokens of another audience. */
@@ -114,7 +114,7 @@ describe('UserInfo in a whole login', () => {
     })
   })
 
-  it('refuses a login by another claim if UserInfo calls the address in it unverified', async () => {
+  it('refuses a user identified by the claim mail if UserInfo has email_verified false', async () => {
     const custom = { scope: 'openid directory', claims: { uuid: 'mail', email: 'mail', name: 'mail' } }
     const idp = { claimsIn: 'id_token', scopes: { directory: ['mail'] } } as const
     const setup = await start({ oidc: { custom }, idp })
@@ -124,7 +124,7 @@ describe('UserInfo in a whole login', () => {
     expect((await setup.signIn('bob')).failure).to.include({ code: 'subject_unusable' })
   })
 
-  describe('failing UserInfo if groups decide', () => {
+  describe('login with group rules while UserInfo fails', () => {
     const LOST = { name: 'Bob', email: 'bob@example.test' }
 
     // Shows: plugin 10.15.

@@ -24,7 +24,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
   })
   afterEach(() => records.close())
 
-  it('a new account has its name, address and verification, but no rights', async () => {
+  it("a new account has the user's name and e-mail address, but no rights", async () => {
     expect(await records.accounts.find('', ALICE.id)).to.deep.equal({
       id: ALICE.id,
       name: 'Alice',
@@ -79,7 +79,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
-  it('an account keeps the issuer of its last login if a later login names none', async () => {
+  it('an account keeps its issuer if an update contains no issuer', async () => {
     const remembered = async (id: UserId) => (await records.accounts.find('', id))?.issuer
     expect(await remembered(ALICE.id)).to.equal(undefined)
     await records.accounts.update('', { ...ALICE, issuer: 'https://one.example' })
@@ -124,7 +124,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.allOf('', ALICE.id)).to.have.length(40)
   })
 
-  it('the first member creates a mirrored group; others join and leave it', async () => {
+  it('a mirrored group is created when its first user joins; others join and leave it', async () => {
     await records.groups.join('', ALICE.id, 'staff')
     await records.groups.join('', ALICE.id, 'staff')
     await records.groups.join('', BOB.id, 'staff')
@@ -172,7 +172,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('valueOf', '~oidc:valueOf')).to.equal(undefined)
   })
 
-  it('no two pairs of domain and user id share an account, with any separators', async () => {
+  it('users of different domains never share an account, even if ids have separators', async () => {
     for (const between of ['/', ' ', ',', '"', '","', '\\', ':', '\n']) {
       await records.accounts.create(`x${between}~oidc:y`, { ...BOB, id: '~oidc:z', name: 'one' })
       await records.accounts.create('x', { ...BOB, id: `~oidc:y${between}~oidc:z`, name: 'other' })
@@ -189,7 +189,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
-  it("a user's groups are in alphabetical order; leaving a missing group is no error", async () => {
+  it("a user's groups are in alphabetical order, even after leaving an unknown group", async () => {
     for (const name of ['radio', 'club']) await records.groups.join('', ALICE.id, name)
     await records.groups.joinByHand('', ALICE.id, 'admins')
     for (const id of [ALICE.id, NOBODY]) await records.groups.leave('', id, 'nowhere')

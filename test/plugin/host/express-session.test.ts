@@ -109,7 +109,7 @@ describe('sessions over express-session', () => {
     const openAgain = () => expressSessions({ cookieName: 'sid', clock })
 
     // Shows: plugin 9.10.
-    it('other server processes find a sid until the last session with that sid ends', async () => {
+    it('other processes report a sid as known until the last session with that sid ends', async () => {
       await start()
       const otherBrowser = newBrowser()
       await call(otherBrowser, 'start', SIGN_IN)
@@ -182,7 +182,7 @@ describe('sessions over express-session', () => {
     ['failing', 'could not'],
     ['hanging', 'took too long to'],
   ] as const) {
-    it(`no session begins while the store is ${mood}, even at the end of the request`, async () => {
+    it(`a login fails while the store is ${mood}, and no session is saved later`, async () => {
       Object.assign(store, { mood, only: 'set' })
       expect((await start()).error).to.equal(`The session store ${words} save the session.`)
       store.mood = 'fine'
@@ -190,7 +190,7 @@ describe('sessions over express-session', () => {
       expect(store.ids()).to.deep.equal([])
     })
 
-    it(`a second login fails if the store is ${mood} while it removes the old session`, async () => {
+    it(`a second login fails if the store is ${mood} when the old session is removed`, async () => {
       await start()
       Object.assign(store, { mood, only: 'destroy' })
       const { error } = await start({ userId: '~oidc:u-2' })
@@ -207,7 +207,7 @@ describe('sessions over express-session', () => {
     })
 
     for (const only of ['all', 'destroy'] as const) {
-      it(`a session that the IdP ended is invalid even if the store is ${mood} at ${only}`, async () => {
+      it(`a session that the IdP ended is invalid even if store.${only}() is ${mood}`, async () => {
         await start()
         Object.assign(store, { mood, only })
         expect((await endAtIdp()).error).to.match(/^The session store (could not|took too long to) /)
@@ -255,7 +255,7 @@ describe('sessions over express-session', () => {
   }
 
   // Shows: plugin 9.15.
-  it('one process at a time leases a session, and sees what other processes wrote', async () => {
+  it("one process at a time gets a session's lease, and reads the latest tokens", async () => {
     const used = new Set<string>()
     const revocations: RevocationStore = {
       ...memoryRevocations({ now: () => clock.now() }),

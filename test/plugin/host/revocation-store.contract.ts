@@ -25,7 +25,7 @@ export function revocationStoreContract(open: (now?: () => number) => Revocation
     expect(await store.endedAt([first])).to.equal(1_700_000_000_123)
   })
 
-  it('a revocation keeps the later time if an earlier one arrives after it', async () => {
+  it('a session key that is revoked twice keeps the later time, in either order', async () => {
     const [first, second] = keys()
     const store = open()
     await store.revoke([first], 2000, later())
@@ -60,7 +60,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(await open().endedAt([key])).to.equal(1000)
   })
 
-  it('if several processes claim a key at once, exactly one of them gets it', async () => {
+  it('if several processes use a one-time key at the same time, exactly one succeeds', async () => {
     const wanted = Array.from({ length: 50 }, () => randomUUID())
     const stores = [open(), open(), open()]
     const answers = await Promise.all(
@@ -70,7 +70,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(first.toSorted()).to.deep.equal(wanted.toSorted())
   })
 
-  it('a claimed key can be claimed again after its release', async () => {
+  it('a one-time key can be used again after it was released', async () => {
     const key = randomUUID()
     const store = open()
     expect(await store.once?.(key, later())).to.equal(true)
@@ -79,7 +79,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(await store.once?.(key, later())).to.equal(false)
   })
 
-  it('claiming a key does not revoke the session with that key', async () => {
+  it('using a one-time key does not revoke a session with the same key', async () => {
     const key = randomUUID()
     const store = open()
     await store.once?.(key, later())

@@ -13,7 +13,7 @@ describe('revocations in memory', () => {
 
   revocationStoreContract(() => memoryRevocations())
 
-  it('a full store of revocations treats older sessions than it remembers as ended', async () => {
+  it('if a full store drops a revocation, all sessions from before that time are ended', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 5_000)
     await store.revoke(['b'], 20, 5_000)
@@ -24,7 +24,7 @@ describe('revocations in memory', () => {
     expect(await store.endedAt(['c'])).to.equal(30)
   })
 
-  it('a full store of revocations forgets expired ones first and ends no other session', async () => {
+  it('a full store drops expired revocations first, without ending other sessions', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 1_500)
     await store.revoke(['b'], 20, 1_500)
@@ -34,7 +34,7 @@ describe('revocations in memory', () => {
     expect(await store.endedAt(['z'])).to.equal(undefined)
   })
 
-  it('a store with space keeps expired revocations, in case the clock was wrong', async () => {
+  it('a store that is not full keeps expired revocations, in case the clock was wrong', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 5_000)
     clock = 1_000_000
@@ -44,14 +44,14 @@ describe('revocations in memory', () => {
   })
 })
 
-describe('keys of ended sessions', () => {
+describe('revocation keys of sessions and filters', () => {
   // Few values, so that members often agree by chance and a subject can equal a sid.
   const word = fc.constantFrom('a', 'b', 'c')
   const place = { domainKey: fc.constantFrom('', 'a'), issuer: fc.constantFrom('https://a', 'https://b') }
   const signIns = fc.record({ ...place, subject: word, sid: fc.option(word) })
   const endings = fc.record({ ...place, subject: fc.option(word), sid: fc.option(word) })
 
-  it('the keys of a session filter match exactly the sessions that it describes', () => {
+  it("a filter's revocation keys match exactly the sessions that the filter matches", () => {
     fc.assert(
       fc.property(fc.array(signIns), endings, (sessions, ended: SessionFilter) => {
         if (ended.subject === null && ended.sid === null) return

@@ -71,7 +71,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   })
   const end = async (changes: Partial<SessionFilter>) => call(newBrowser(), 'ended', ended(changes))
 
-  it('a session is invalid while its issuer is not accepted, and valid again later', async () => {
+  it('a session is valid only while its issuer is accepted', async () => {
     const underTest = opened()
     let accepted = true
     underTest.sessions.acceptIssuers?.(({ domainKey, issuer }) => accepted && domainKey === '' && issuer !== '')
@@ -84,7 +84,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await current(browser)).to.not.equal(null)
   })
 
-  it('both the request that signs in and the next request see the login data', async () => {
+  it("a session's data can be read in the login request itself and in the next request", async () => {
     const expected = signIn(traits.keepsTokens ? {} : { idToken: null, tokens: null })
     const browser = newBrowser()
     const { result } = await call(browser, 'start', signIn())
@@ -108,7 +108,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect((await call(browser, 'basket')).result).to.equal(null)
   })
 
-  it('a session and copies of its cookies end when another user signs in', async () => {
+  it('a login of another user ends the previous session in all copies of its cookies', async () => {
     const browser = await started()
     const copy = copyOf(browser)
     expect(await isSignedIn(copy)).to.equal(true)
@@ -117,7 +117,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await isSignedIn(copy)).to.equal(false)
   })
 
-  it('a session ends for every copy of its cookies; ending it again is no error', async () => {
+  it('ending a session invalidates every copy of its cookies, and can be repeated', async () => {
     const browser = await started()
     const copy = copyOf(browser)
     for (const visitor of [browser, browser]) expect((await call(visitor, 'end')).error).to.equal(undefined)
@@ -165,7 +165,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       expect(await isSignedIn(browser)).to.equal(true)
     })
 
-    it('a login begins no session if the IdP ended that session meanwhile', async () => {
+    it('no session begins if the IdP ended a session with the same sid during the login', async () => {
       const login = signIn()
       await clock.advance(1000)
       await end({ sid: 's-1' })
@@ -191,7 +191,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       expect(await areSignedIn(first, copy)).to.deep.equal([false, false])
     })
 
-    it('an ended session stays ended for as long as it could have lasted', async () => {
+    it('a session that the IdP ended stays invalid until it would have expired', async () => {
       const browser = await started()
       await clock.advance(11 * HOUR_MS)
       await end({ sid: 's-1' })

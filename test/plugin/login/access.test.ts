@@ -285,7 +285,7 @@ describe('explanation of group rules', () => {
   it('the explanation of group rules is one line if there are no rules', () =>
     expect(explainGroups(['Ops'], null)).to.have.length(1))
 
-  it('the explanation of group rules names rights that groups give, and revoked ones', () => {
+  it('the explanation of group rules says which rights are given, revoked or kept', () => {
     const rights = [{ group: 'helpdesk', rights: ['manageusers', 'recordings'] }] as const
     const explainRights = (names: readonly string[], more: Partial<GroupSettings> = {}) =>
       explainGroups(names, rules({ siteadmin: ['Admins'], required: ['helpdesk', 'Admins', 'Staff'], rights, ...more }))

@@ -31,7 +31,7 @@ describe('path to a claim', () => {
     }
   })
 
-  it('a claim path prefers a claim with the whole path as its name', () => {
+  it('for the path a.b, a claim named a.b is preferred to the member b of claim a', () => {
     const claims = { 'a.b': 'exact', a: { b: 'within' }, 'https://mesh.example/v1.2/groups': ['ops'] }
     expect(claimAt(claims, 'a.b')).to.equal('exact')
     expect(claimAt(claims, 'https://mesh.example/v1.2/groups')).to.deep.equal(['ops'])

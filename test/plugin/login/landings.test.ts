@@ -7,7 +7,7 @@ const rules = { secure: true, crossSitePost: false }
 const session = { domainKey: '', userId: '~oidc:1', startedAt: 1_700_000_000_000 } as const
 const signIn = { ...session, issuer: 'https://idp.test', subject: '1', sid: null, idToken: null, tokens: null }
 
-describe('page that a finished login led to', () => {
+describe('target page of a finished login', () => {
   let now = session.startedAt
   beforeEach(() => {
     now = session.startedAt
@@ -19,7 +19,7 @@ describe('page that a finished login led to', () => {
   const find = (state: string, over: object | undefined, header?: string) =>
     landings.find(state, over && { ...signIn, ...over }, rules, readCookies(header))
 
-  it('the page that a login led to is known for 10 minutes, in any server process', () => {
+  it('every server process can read the target page of a login for 10 minutes', () => {
     const cookie = cookieOf(remembered())
     const secondProcess = createLandings(secret, () => now)
     for (const ms of [0, 600_000]) {
@@ -32,7 +32,7 @@ describe('page that a finished login led to', () => {
   })
 
   // Shows: plugin 9.19.
-  it("forgets a login's page in another session, or with another state or secret", () => {
+  it("a login's target page is unreadable with another session, state or secret", () => {
     const cookie = cookieOf(remembered())
     // Not the last character, because some of its bits are ignored.
     const bent = cookie?.replace(/(.)(.{9})$/, (_, letter: string, end: string) => (letter === 'A' ? 'B' : 'A') + end)
@@ -49,7 +49,7 @@ describe('page that a finished login led to', () => {
     expect(otherLandings.find('the-state', signIn, rules, readCookies(cookie))).to.equal(undefined)
   })
 
-  it('the pages that all logins of a browser led to share one encrypted cookie', () => {
+  it('a browser has one encrypted cookie for the target page of its latest login', () => {
     const [first, second] = [remembered('a'), remembered('b')]
     const name = '__Host-oidc-landed'
     for (const header of [first, second]) {

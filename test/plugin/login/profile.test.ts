@@ -26,7 +26,7 @@ describe("profile in a user's claims", () => {
   })
 
   // Shows: meshcentral 25.
-  it("removes control characters from a user's name, and replaces one that gets empty", () => {
+  it("removes control characters from a user's name, and replaces a name left empty", () => {
     for (const [claims, name] of [
       [{ preferred_username: 'ann', email: 'a@b.c' }, 'ann'],
       [{ email: 'a@b.c' }, 'a@b.c'],
@@ -40,7 +40,7 @@ describe("profile in a user's claims", () => {
   })
 
   // Shows: plugin 5.4.
-  it("distinguishes a user's name from the configured claim from a fallback name", () => {
+  it("reports if a user's name comes from the configured claim or is a fallback", () => {
     const isClaimed = (claims: object, name = 'name') =>
       profileOf({ sub: '1', ...claims }, { ...names, name }).isNameClaimed
     expect(isClaimed({ name: 'Ann' })).to.equal(true)
@@ -60,7 +60,7 @@ describe("profile in a user's claims", () => {
     expect(profileOf({ sub: '1', email_verified: true }, names).emailVerified).to.equal(false)
   })
 
-  it('an address without email_verified is unknown, or unverified from another claim', () => {
+  it('a missing email_verified means unknown for email, unverified for other claims', () => {
     const claims = { sub: '1', email: 'a@b.c', upn: 'u@b.c' }
     for (const claim of [{}, { email_verified: null }]) {
       expect(profileOf({ ...claims, ...claim }, names).emailVerified).to.equal(null)

@@ -85,7 +85,7 @@ describe('signing in', () => {
 
     // Shows: plugin 2.6.
     // Shows: meshcentral 9.
-    it('refuses a user without account unless newAccounts, or else the host, allows one', async () => {
+    it('refuses to create an account if newAccounts, or by default the host, forbids it', async () => {
       for (const host of [
         { newAccounts: false },
         { newAccounts: null },
@@ -325,7 +325,7 @@ describe('signing in', () => {
     })
   })
 
-  describe('signing in with rights by groups', () => {
+  describe('signing in with groups that give rights', () => {
     const groups = { siteadmin: ['root'], rights: { helpdesk: ['manageusers'] } }
     /** Signs in and returns the host calls that change rights. */
     async function rightsCalls(memberships: Memberships, more: object = {}, changed = true) {
@@ -346,7 +346,7 @@ describe('signing in', () => {
       return { calls, rights }
     }
 
-    it("a login sets the rights of the user's groups after site admin, and reports them", async () => {
+    it('a login changes site admin first, then sets and reports the rights from groups', async () => {
       const rightsCall = (rights: readonly string[], takesAway = true) => ['', ALICE.id, rights, takesAway]
       const helpdesk = membershipsOf(['helpdesk', 'root'])
       expect(await rightsCalls(helpdesk)).to.deep.equal({

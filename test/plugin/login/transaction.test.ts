@@ -40,7 +40,7 @@ describe('pending logins', () => {
   const take = (state: string, header: string | undefined = jar.header, source = transactions) =>
     source.take(state, rules, readCookies(header)).transaction
 
-  it('a pending login is found by its state with all data, also after a restart', () => {
+  it('all data of a pending login can be read by its state, even after a restart', () => {
     const { transaction, state } = begin()
     const restarted = createTransactions(secret, () => now)
     expect(take(state, jar.header, restarted)).to.deep.equal({ ...transaction, domainKey: '', returnPath: '/devices' })

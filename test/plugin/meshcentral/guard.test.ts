@@ -105,7 +105,7 @@ describe("check of MeshCentral's sessions at each request", () => {
     }
   })
 
-  it('looks a session up in the store only if it is not yet known to be valid', async () => {
+  it('looks up a session in the store only if its validity is not known yet', async () => {
     const session = { userid: USER, x: 'x', oidcSignIn }
     const answerIf = (counts: boolean, current: unknown) =>
       answer(session, undefined, undefined, { counts: () => counts, current: async () => current })
@@ -119,7 +119,7 @@ describe("check of MeshCentral's sessions at each request", () => {
     expect(uncertain).to.deep.equal([{ oidcSignIn }])
   })
 
-  it('marks as separate a session that MeshCentral begins over one of the plugin', async () => {
+  it("marks a session as MeshCentral's own if it replaces a session of the plugin", async () => {
     const answerSignedIn = (route: Route) =>
       answer({ userid: USER, x: 'x', oidcSignIn }, route, undefined, { counts: () => true })
     const changes: readonly Route[] = [
@@ -131,7 +131,7 @@ describe("check of MeshCentral's sessions at each request", () => {
     expect((await answerSignedIn(() => undefined)).session).not.to.have.property('oidcApart')
   })
 
-  it('a session begun by a login cookie ends with the session that made the cookie', async () => {
+  it('a session from a login link ends with the session that created the link', async () => {
     const owner = { kind: 'session', keys: ['k'], startedAt: 1 } as const
     const { session } = await answer({}, (req, work) => {
       work?.brought.set(USER, owner)

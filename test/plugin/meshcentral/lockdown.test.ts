@@ -76,7 +76,7 @@ describe('lockdown of single sign-on accounts', () => {
     expect(decode('user/other/~oidc:1')).to.equal(null)
   })
 
-  it('the lockdown begins again at the first request that lacks what the checks need', async () => {
+  it('the lockdown applies again if the first request lacks members MeshCentral sets', async () => {
     const { door, missing, note, sealing, sessionLeft } = open()
     door.liftFor(new Set(['']), sealing)
     note({ clientIp: 1 })

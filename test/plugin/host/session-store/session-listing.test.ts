@@ -10,7 +10,7 @@ describe('listing the sessions of a store', () => {
   })
   const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-  it('lists a session store once at a time; callers that wait share the next list', async () => {
+  it('never lists a session store twice at a time; waiting callers share the next list', async () => {
     const first = list()
     const waiting = [list(), list(), list()]
     expect(listings).to.have.length(1)
@@ -24,7 +24,7 @@ describe('listing the sessions of a store', () => {
     expect(listings).to.have.length(3)
   })
 
-  it('if listing a session store fails, only the callers of that list fail', async () => {
+  it('if listing a session store fails, callers that wait for the next listing succeed', async () => {
     const first = list().catch((error: Error) => error.message)
     const second = list()
     listings[0]?.fail(new Error('the disk is full'))

@@ -28,7 +28,7 @@ const rejected = async (work: Promise<unknown>) => {
   return error?.code ?? error?.message ?? 'resolved'
 }
 
-describe('ready-made accounts and user groups', () => {
+describe('accounts and user groups in a SQL database', () => {
   const { path } = temporaryFolder()
   /** Part of the names of the tables of one test. */
   let table: string
@@ -70,7 +70,7 @@ describe('ready-made accounts and user groups', () => {
     PostgreSQL: openPg,
   }
   for (const [kind, open] of Object.entries(kinds)) {
-    describe(`ready-made accounts over ${kind}`, () => {
+    describe(`accounts and user groups in ${kind}`, () => {
       accountsContract(() => open())
 
       // Shows: plugin 9.24.
@@ -120,7 +120,7 @@ describe('ready-made accounts and user groups', () => {
     ['SQLite', openSqlite],
     ['PostgreSQL', openPg],
   ] as const) {
-    it(`two processes create no account twice and none beyond the limit on ${kind}`, async () => {
+    it(`two processes on ${kind} never create an account twice or exceed the limit`, async () => {
       const both = [await open({ most: 4 }), await open({ most: 4 })]
       const created = async (domain: string, ids: readonly number[]) => {
         const work = both.flatMap(({ accounts }) =>
@@ -158,7 +158,7 @@ describe('ready-made accounts and user groups', () => {
     await close()
   })
 
-  it('tables are created later if SQLite is busy, after a wait of limited time', async () => {
+  it('waits at most 10 s for a busy SQLite, and creates the tables at a later call', async () => {
     const file = path('host.sqlite')
     const [holder, patient, hasty] = [await openDatabase(file), await openDatabase(file), await openDatabase(file)]
     hasty.connection.configure('busyTimeout', 0)
