@@ -14,7 +14,7 @@ import { eventfulStatus } from '../../support/eventful-status.ts'
 import { settingsOf } from '../../support/settings-of.ts'
 import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
-describe('The operator port over a real store', () => {
+describe('The operator port with a real store', () => {
   const stores = temporaryStores()
   let store: Store
   let port: HttpListener

@@ -93,7 +93,7 @@ describe('The operator port', () => {
     })
 
   // Shows: sidecar C13.16.
-  it('the operator port refuses other host names, which a web page could point at it', async () => {
+  it('the operator port refuses foreign Host headers, which prevents DNS rebinding', async () => {
     expect(await statusFor('localhost:9090')).to.equal(200)
     for (const host of ['attacker.example', 'attacker.example:9090']) {
       for (const path of ['/', '/healthz', '/readyz/api', '/metrics'])

@@ -24,7 +24,7 @@ describe('The shutdown of the sidecar', () => {
     },
   })
 
-  it('shutdown closes all parts of a stage at once, the store last, and only once', async () => {
+  it('shutdown closes parts of a stage in parallel, the store last, and is idempotent', async () => {
     shutdown.add('store', 'store', part('store'))
     shutdown.add('work', 'api', part('api'))
     shutdown.add('work', 'push', part('push'))

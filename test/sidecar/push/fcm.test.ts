@@ -93,7 +93,7 @@ describe('FCM through firebase-admin', () => {
     expect(index.service.received[0]?.notification?.body).to.match(/^["ü]{500,}…$/)
   })
 
-  it('accepts a service account file for FCM of any name', async () => {
+  it('the FCM service account file may have any name', async () => {
     expect(await (await openOther()).send(index.subject.token, NOTIFICATION)).to.deep.equal(ACCEPTED)
   })
 
@@ -104,7 +104,7 @@ describe('FCM through firebase-admin', () => {
   ]
   for (const [how, fault] of ofOtherPhone) {
     // Shows: sidecar C9.19.
-    it(`keeps its access token if FCM lacks credentials of the phone (${how})`, async () => {
+    it(`keeps the access token if Firebase has no keys for the phone's platform (${how})`, async () => {
       await send()
       index.service.fail(fault, 2)
       for (let tries = 0; tries < 2; tries++)

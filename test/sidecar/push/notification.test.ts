@@ -123,7 +123,7 @@ describe('A push notification', () => {
 describe('Fitting a notification to a limit', () => {
   const image = 'A'.repeat(3000)
 
-  it('a notification that fits to the byte is not changed', () => {
+  it('does not change a notification of exactly the maximum size', () => {
     const notification = build('Hello', { avatar: { icon: 'car', image, hash: HASH } })
     expect(fitNotification(notification, bytes, bytes(notification))).to.equal(notification)
   })
@@ -139,13 +139,13 @@ describe('Fitting a notification to a limit', () => {
   })
 
   // Shows: sidecar C9.4.
-  it("a push's text is shortened last, as little as possible, with an ellipsis", () => {
+  it('shortens a push text only as far as needed, and ends it with an ellipsis', () => {
     const fitted = fitNotification(build('x'.repeat(9000)), bytes)
     expect(fitted.body).to.match(/^x+…$/)
     expect(bytes(fitted)).to.equal(4096)
   })
 
-  it('a shortened push text loses blanks before the ellipsis, but not at the beginning', () => {
+  it('a shortened push text keeps leading spaces, and drops those before the ellipsis', () => {
     const notification = { ...build(''), body: ` A${' '.repeat(9000)}B` }
     expect(fitNotification(notification, bytes).body).to.equal(' A…')
   })

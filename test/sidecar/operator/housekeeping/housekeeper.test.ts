@@ -75,7 +75,7 @@ describe('The housekeeper', () => {
     expect(metrics.value('housekeeping_failed')).to.equal(5)
   })
 
-  it('closing the housekeeper stops its current run and prevents others', async () => {
+  it('closing the housekeeper stops the current run and prevents further runs', async () => {
     await register(store, ...Array.from({ length: 200 }, (_, index) => `N${index}CALL`))
     await live(719)
     await stores.clock.advance(2 * HOUR)

@@ -40,7 +40,7 @@ const NOBODY: Conversation = {
   close() {},
 }
 
-describe('The new configuration by --init', () => {
+describe('A configuration written by --init', () => {
   const folder = temporaryFolder()
   const written = async () => JSON.parse(await readFile(folder.path('sidecar.json'), 'utf8')) as unknown
   const initialize = (answers: Answers, conversation = NOBODY) => init(folder.path(), answers, conversation)

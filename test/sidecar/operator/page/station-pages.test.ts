@@ -6,7 +6,7 @@ import { register, temporaryStores } from '../../store/sqlite/temporary-stores.t
 const NOW = Date.UTC(2026, 0, 31, 12)
 const MARKUP = `<script>alert("1")</script>'&`
 
-describe('The pages of stations', () => {
+describe('The station pages of the operator port', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar C12.6, O2.2.
@@ -45,7 +45,7 @@ describe('The pages of stations', () => {
   })
 
   // Shows: sidecar O2.2.
-  it('a list of more than 1,000 stations goes on at next', async () => {
+  it('lists 1,000 stations per page, with a cursor for the next page', async () => {
     const store = await stores.open({ rateLimit: { newStationsPerHour: 2000 } })
     const keys = Array.from({ length: 1001 }, (_, index) => `N${1000 + index}A`)
     await register(store, ...keys)

@@ -80,7 +80,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar P1.7.
-  it('the status page shows if this instance listens, and which others listen', () => {
+  it('the status page shows whether this instance and others listen to APRS-IS', () => {
     const { upstream } = eventfulStatus()
     expect(text(page())).not.to.include('listeners')
     const otherListeners = [
@@ -103,7 +103,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar P1.7.
-  it('the status page lists the instances that share a database, and its address', () => {
+  it('the status page shows the shared database and all instances that use it', () => {
     expect(text(page())).not.to.include('Instances')
     const { now } = eventfulStatus()
     const note = (listen: boolean, listener: number | null) => JSON.stringify({ version: '1.2.3', listen, listener })

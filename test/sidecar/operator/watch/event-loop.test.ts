@@ -34,7 +34,7 @@ describe('The lag of the event loop', () => {
     })
 
     // Shows: sidecar O1.11.
-    it("the event loop lag excludes the probe's pause, and does not depend on scrapes", async () => {
+    it('the event loop lag excludes the probe interval, however often it is read', async () => {
       const shown = createMetrics()
       const { close } = watchEventLoop(shown, new FakeClock(), delays)
       for (let round = 0; round < 5; round++) expect(await lagOf(shown)).to.equal(1)

@@ -22,7 +22,7 @@ describe('The check that messages are stored', () => {
   }
 
   // Shows: sidecar O1.1.
-  it('reports a storing problem from a lost message until the next stored one', async () => {
+  it('reports a storing problem after a lost message, until a message is stored', async () => {
     const { way, storing, append } = await watched()
     expect(storing.problems()).to.deep.equal([])
     way.instead = () => Promise.reject(new Error('nobody foresaw this'))

@@ -44,7 +44,7 @@ describe('The push dispatcher', () => {
   ]
   // Shows: sidecar O2.1.
   for (const [outcome, shown, reason] of RESULTS)
-    it(`the operator sees the gateway's answer ${outcome.kind} as the last push`, async () => {
+    it(`the operator's report shows the last push after the outcome ${outcome.kind}`, async () => {
       setup.android.always = outcome
       await setup.tell()
       await setup.dispatched()
@@ -60,7 +60,7 @@ describe('The push dispatcher', () => {
     expect(devices[0]?.lastPush).to.include({ outcome: 'gateway_off' })
   })
 
-  describe('The dispatcher without a destination', () => {
+  describe('The dispatcher if a device cannot be notified', () => {
     const UNSENDABLE = [
       ['a dead token', () => setup.store.stations.markTokenDead(KEY, '', 'token-of-N0CALL-7')],
       ['a platform without a gateway', () => setup.register(KEY, 'token', 'ios')],
@@ -194,7 +194,7 @@ describe('The push dispatcher', () => {
   })
 
   // Shows: sidecar C9.15, C9.16, C16.11.
-  it('a push gateway has at most 100 notifications in flight, without delaying others', async () => {
+  it('at most 100 Android notifications are in flight, and other gateways do not wait', async () => {
     const ios = new ManualGateway()
     ios.always = ACCEPTED
     setup.android.always = undefined
@@ -263,7 +263,7 @@ describe('The push dispatcher', () => {
       expect(setup.stores.clock.pending).to.equal(0)
     })
 
-    it('closing the dispatcher waits at most 2 s, then closes the gateways, only once', async () => {
+    it('closing the dispatcher waits at most 2 s for answers, and is idempotent', async () => {
       await setup.underWay()
       const closing = Promise.all([setup.dispatcher.close(), setup.dispatcher.close()])
       await setup.stores.clock.advance(GRACE_MS)

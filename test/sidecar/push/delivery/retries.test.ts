@@ -14,7 +14,7 @@ describe('The retries of the push dispatcher', () => {
     })
 
     // Shows: sidecar C5.11, C9.13.
-    it('retries a failed push with growing delays, and counts messages meanwhile', async () => {
+    it('retries a failed push after growing delays, with the current message count', async () => {
       await setup.tell('one')
       await setup.advance(999)
       expect(setup.android.sent).to.have.length(1)
@@ -34,7 +34,7 @@ describe('The retries of the push dispatcher', () => {
     })
 
     // Shows: sidecar 2.7, C9.13.
-    it('gives up a push within an hour and MAX_TRIES attempts, and logs that once', async () => {
+    it('gives up a failing push within an hour and MAX_TRIES tries, with one log line', async () => {
       await setup.receive()
       const start = setup.stores.clock.now()
       await setup.dispatched()
@@ -135,7 +135,7 @@ describe('The retries of the push dispatcher', () => {
       for (const key of keys) await setup.tell('Hello', key)
     }
 
-    it('trusts no gateway that calls 20 tokens in a row dead, and keeps notifications', async () => {
+    it('doubts a gateway after 20 dead tokens in a row, and keeps unsent notifications', async () => {
       setup.android.always = GONE
       await tellAll()
       expect(deadTokens()).to.equal(20)
@@ -158,7 +158,7 @@ describe('The retries of the push dispatcher', () => {
       expect(deadTokens()).to.equal(21)
     })
 
-    it('marks tokens as dead if another answer interrupts a series of 19 dead ones', async () => {
+    it('marks tokens as dead if the gateway reports at most 19 dead ones in a row', async () => {
       for (const key of keys) await setup.register(key)
       for (const [index, key] of keys.entries()) {
         setup.android.always = index === 19 ? { kind: 'refused', reason: 'too big' } : GONE
@@ -191,7 +191,7 @@ describe('The retries of the push dispatcher', () => {
   })
 
   // Shows: sidecar C14.15.
-  it('retries an absent phone without warning until a day after its last message', async () => {
+  it('retries without a warning for a day after the last message to an offline phone', async () => {
     setup.android.always = { kind: 'phone_away', reason: 'off line' }
     await setup.receive('one')
     const start = setup.stores.clock.now()
@@ -255,7 +255,7 @@ describe('The retries of the push dispatcher', () => {
       expect(setup.android.sent).to.have.length(4)
     })
 
-    it("retries if the sender's avatar cannot be read, and gives up with a reason", async () => {
+    it("retries if the sender's avatar cannot be read, and logs why it gives up", async () => {
       await setup.start({ stations: (original) => ({ ...original, avatars: broken }) })
       await setup.register('W1AW', 'token', 'android', { icon: 'car', image: '', hash: 'icon:car' })
       await setup.tell()

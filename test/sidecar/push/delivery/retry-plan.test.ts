@@ -37,7 +37,7 @@ describe('The plan of push retries', () => {
   })
 
   // Shows: sidecar C9.13.
-  it('gives up a push after 20 tries, or if the next would come after an hour', () => {
+  it('gives up a push after 20 tries, or if the next retry would exceed one hour', () => {
     expect(planned(MAX_TRIES - 2, { random: 0 })).to.include({ tries: MAX_TRIES - 1 })
     expect(MAX_TRIES).to.equal(20)
     expect(planned(MAX_TRIES - 1, { random: 0 })).to.equal(undefined)

@@ -13,7 +13,7 @@ describe('The send slots of a push gateway', () => {
     return { slots, clock, shown: () => [slots.free, wakeUps] }
   }
 
-  it('a released send slot is free at once if not all slots were taken', () => {
+  it('a released send slot is reusable at once if another slot was still free', () => {
     const { slots, shown } = open(MOST - 1)
     expect(slots.free).to.equal(1)
     slots.release()
@@ -21,7 +21,7 @@ describe('The send slots of a push gateway', () => {
     expect(shown()).to.deep.equal([3, 2])
   })
 
-  it('released send slots become free 25 at a time if all slots were taken', () => {
+  it('released send slots become reusable in groups of 25 if no slot was free', () => {
     const { slots, shown } = open(MOST)
     for (let released = 1; released < 25; released += 1) slots.release()
     expect(shown()).to.deep.equal([0, 0])
@@ -29,7 +29,7 @@ describe('The send slots of a push gateway', () => {
     expect(shown()).to.deep.equal([25, 1])
   })
 
-  it('released send slots become free 10 ms after the first, and leave no timer', async () => {
+  it('fewer than 25 released send slots become reusable 10 ms after the first release', async () => {
     const { slots, clock, shown } = open(MOST)
     slots.release()
     await clock.advance(9)

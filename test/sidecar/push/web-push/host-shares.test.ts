@@ -8,7 +8,7 @@ describe('The slots that one Web Push service may use', () => {
     return shares
   }
 
-  it('postpones pushes to a service that uses a tenth of the slots, ever longer', () => {
+  it('delays a push longer the more pushes wait for the same push service', () => {
     const shares = full()
     const delays = Array.from({ length: 120 }, () => shares.enter('hanging.example'))
     expect(delays.slice(0, 50)).to.deep.equal(Array(50).fill(500))

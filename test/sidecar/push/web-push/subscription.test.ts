@@ -22,7 +22,7 @@ const endpointOf = (endpoint: string, allowPrivate = false) => {
 
 describe('A Web Push subscription', () => {
   // Shows: sidecar C14.1.
-  it('a subscription is parsed from JSON with extra members, and has one normal form', () => {
+  it('parses a subscription with extra JSON members, and serializes it without them', () => {
     const browser = JSON.stringify({ ...VALID, expirationTime: null }, null, 2)
     expect(parse(browser)).to.deep.equal({ subscription: VALID })
     const text = subscriptionText(VALID)

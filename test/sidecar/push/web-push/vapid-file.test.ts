@@ -79,7 +79,7 @@ describe('The VAPID keys of Web Push', () => {
     expect((await refusal(settings)).message).to.match(/keys\.json cannot be written \(EISDIR\)/)
   })
 
-  it('a start fails if the VAPID key file cannot be written, and leaves no partial one', async function () {
+  it('a start that cannot write the VAPID key file fails, and leaves no partial file', async function () {
     if (process.platform !== 'linux') {
       console.log('      skipped: this needs /proc and /dev/full')
       this.skip()

@@ -90,7 +90,7 @@ describe('Web Push through web-push', () => {
   })
 
   // Shows: sidecar C14.2.
-  it('Web Push delivers title, body and data encrypted, as urgent and for a day', async () => {
+  it('Web Push encrypts title, body and data, with high urgency and a TTL of a day', async () => {
     expect(await send()).to.deep.equal(ACCEPTED)
     const [{ topic, size, ...received } = expect.fail('nothing came')] = index.service.received
     expect(received).to.deep.equal({
@@ -141,7 +141,7 @@ describe('Web Push through web-push', () => {
   })
 
   // Shows: sidecar C14.10.
-  it('a 201 with an endless or stalled body counts as accepted and is disconnected', async () => {
+  it('a 201 with an endless or stalled body is accepted, and its connection is closed', async () => {
     index.service.fail({ status: 201, endless: true })
     expect(await send()).to.deep.equal(ACCEPTED)
     await index.service.waitForDisconnects(1)
@@ -185,7 +185,7 @@ describe('Web Push through web-push', () => {
     expect(index.service.attempts).to.equal(1)
   })
 
-  describe('Web Push without private networks', () => {
+  describe('Web Push if private networks are not allowed', () => {
     const PUBLIC_NAME = 'push.example.org'
     let service: WebPushFixture
     let dns: DnsServer
@@ -211,7 +211,7 @@ describe('Web Push through web-push', () => {
       expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'the gateway is closed' })
     })
 
-    describe('Web Push without private networks, through a proxy', () => {
+    describe('Web Push through a proxy if private networks are not allowed', () => {
       proxyEnvironment()
       let tunnels: readonly string[]
       beforeEach(async () => {
@@ -231,7 +231,7 @@ describe('Web Push through web-push', () => {
         })
 
       // Shows: sidecar C14.8.
-      it('asks a proxy for no private address, nor for a name that resolves to one', async () => {
+      it('opens no proxy tunnel to a private address, or to a name that resolves to one', async () => {
         dns.addresses.set(PUBLIC_NAME, ['10.0.0.1'])
         const outcome = await sendTo(PUBLIC_NAME)
         expect(outcome).to.include(REFUSED).with.property('reason').that.includes('push.webpush.allowPrivate')

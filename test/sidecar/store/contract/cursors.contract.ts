@@ -48,7 +48,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     }
 
     // Shows: sidecar C4.19.
-    it('the server time passes messages to other stations if none waits for the phone', async () => {
+    it('the server time skips messages to other stations while none waits for the phone', async () => {
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await current()).to.be.at.least(time)
       expect((await sync(0)).answerStamp).to.be.at.least(time)
@@ -61,7 +61,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.20.
-    it("the phone's server time is the newest message's once it sends that cursor back", async () => {
+    it('the server time advances once the phone sends the cursor of the newest message', async () => {
       const times = [await receive(), await receive()]
       const { messages, answerStamp } = await sync(0)
       expect(messages.map(({ stamp }) => stamp)).to.deep.equal(times)
@@ -72,7 +72,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.19.
-    it("if messages wait, the phone's server time is the newest cursor that it sent", async () => {
+    it('the server time is the newest cursor that the phone sent while messages wait', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(first)
@@ -142,7 +142,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     const heartbeat = (since?: number) => store.cursors.stampFor(KEY, '', since)
     const registeredAt = () => store.stations.get(KEY)?.registeredAt
 
-    it('the server time is newer than messages to others while the station has none', async () => {
+    it('without a device id, the server time skips messages to other stations', async () => {
       await register(store, 'W1AW')
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await heartbeat()).to.be.at.least(time)
@@ -161,7 +161,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       expect((await newer(store, KEY, await heartbeat())).messages.map(({ stamp }) => stamp)).to.deep.equal([stored])
     })
 
-    it('a phone without an id gets a server time by the cursor of its current call', async () => {
+    it('without a device id, the server time depends only on the cursor of the same call', async () => {
       const [first, second] = [await stampOf(store, 'first'), await stampOf(store, 'second')]
       expect(await heartbeat(first)).to.equal(first)
       expect(await heartbeat(second)).to.be.above(second)

@@ -106,7 +106,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     expect(await isAcked('W1AW', 'c')).to.equal(true)
   })
 
-  describe('that want messages to any SSID', () => {
+  describe('Devices that want messages to any SSID', () => {
     const ANY_SSID = { options: { ...NO_OPTIONS, anySsid: true } }
     const OTHER = 'N0CALL-9'
     /**
@@ -118,7 +118,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     ]
 
     // Shows: sidecar C17.6.
-    it('only a device with anySsid gets messages to other SSIDs, in order with its own', async () => {
+    it('only a device with anySsid gets messages to other SSIDs, sorted among its own', async () => {
       await register('one', ANY_SSID)
       await register('two')
       await store.stations.register(registration(OTHER))
@@ -160,7 +160,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C17.6.
-    it('keeps them over a restart, also as originals of duplicates', async () => {
+    it('keeps messages to other SSIDs over a restart, and recognizes their duplicates', async () => {
       await register('one', ANY_SSID)
       await append(store, ...toOther('other'))
       await store.close()
@@ -187,7 +187,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C17.7.
-    it('never acknowledges a message for another SSID, which keeps its own acks', async () => {
+    it('acknowledges a message only if the addressed SSID itself wants acks', async () => {
       await register('one', { ackMessages: true, ...ANY_SSID })
       const acksOf = async (text: string) =>
         (await store.history.append(toOther(text), true)).map((outcome) => outcome.kind === 'stored' && outcome.ack)
@@ -200,7 +200,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C17.6.
-    it('knows which stations get a message to another SSID, as devices come and go', async () => {
+    it('lists the stations that want messages to another SSID, after each change', async () => {
       let changes = 0
       store.stations.onChange(() => {
         changes += 1
@@ -235,7 +235,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
       (await acksOf(device, since))?.map(({ kind, seqId }) => `${kind} ${seqId}`)
 
     // Shows: sidecar C17.4.
-    it('a device that wants acks gets each ack once, in one order with messages', async () => {
+    it('a device that wants acks gets each ack once, sorted with messages by stamp', async () => {
       await register('one', WANTING)
       await register('two')
       await append(store, 'before')

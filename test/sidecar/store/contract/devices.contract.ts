@@ -96,7 +96,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.1, C16.7.
-  it('claims each message for every device, and counts what each was not yet sent', async () => {
+  it('claims a push for every device, with the number of messages not yet sent to it', async () => {
     await registerAll()
     await receive()
     await windowEnds()
@@ -199,7 +199,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.15.
-  it('keeps the history if an earlier stranger retakes the token and unregisters', async () => {
+  it("a stranger who registered before the phone cannot delete the phone's history", async () => {
     await register({ ...PHONE, pushToken: 'of a stranger' })
     await register(PHONE)
     const time = await receive()
@@ -310,7 +310,7 @@ export function devicesContract(stores: ContractStores): void {
       expect(ids()).to.have.members(remaining)
     })
 
-  it("a station's avatar is the last that any of its devices uploaded", async () => {
+  it('a station has the avatar that any of its devices uploaded last', async () => {
     await register({ ...PHONE, avatar: { icon: 'car', image: '', hash: 'icon:car' } })
     await register({ ...TABLET, avatar: { icon: 'dog', image: '', hash: 'icon:dog' } })
     await register(PHONE)

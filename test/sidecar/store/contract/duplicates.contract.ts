@@ -36,7 +36,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     ['an unnumbered message', '', 30_000],
   ] as const) {
     // Shows: sidecar C1.14, C4.14, F1.21.
-    it(`${name} is forgotten at the configured age of the stored copy`, async () => {
+    it(`recognizes duplicates of ${name} for the configured time after it was stored`, async () => {
       let age = 0
       const kindAt = async (ms: number) => {
         await stores.shift(ms - age)
@@ -120,7 +120,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     expect(await kindsOf(store, 'a')).to.deep.equal(['stored'])
   })
 
-  it('recognizes duplicates after a restart even once the ring drops the originals', async () => {
+  it('recognizes duplicates of messages that the ring drops after a restart', async () => {
     await reopenedWith(2)
     await append(store, message('a', { seqId: '1' }), message('b', { seqId: '2' }))
     await reopenedWith(2)
@@ -131,7 +131,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
     ])
   })
 
-  it('a new registration gets messages even if an earlier registration received them', async () => {
+  it('forgets the known duplicates of a station that is removed', async () => {
     await reopenedWith(1)
     const both = [message('a'), message('b')]
     await append(store, ...both)

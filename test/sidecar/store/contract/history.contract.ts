@@ -16,7 +16,7 @@ export function historyContract(stores: ContractStores): void {
     store = await stores.open({ history: { ...SETTINGS.history, perStation } })
   }
 
-  it('the history keeps sender, sequence id and text of a message to the byte', async () => {
+  it('the history stores sender, sequence id and text byte for byte', async () => {
     const strange = { from: 'Ä\u{1F4E1}', seqId: '\0"\\\n', text: Buffer.from([...Array(256).keys()]) }
     const [outcome] = await append(store, message('', strange))
     const [stored] = (await newer(store, 'N0CALL')).messages
@@ -99,7 +99,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C1.13.
-    it('a new ring size applies from the next start, and restores no dropped message', async () => {
+    it('a restart applies a new ring size, and restores no messages dropped before', async () => {
       await append(store, 'a', 'b', 'c', 'd', message('z', { to: 'W1AW' }))
       for (const [perStation, stored, expected] of [
         [2, [], ['c', 'd']],
@@ -115,7 +115,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C4.31.
-    it('the ring reports its newest dropped message, after restarts and with a new size', async () => {
+    it('the ring reports its newest dropped message, even after it was resized', async () => {
       const dropped = async () => (await store.history.since('N0CALL', '', 0))?.newestDropped
       const stampsOf = async (...stored: readonly string[]) =>
         (await append(store, ...stored)).map((outcome) => (outcome.kind === 'stored' ? outcome.message.stamp : 0))
@@ -134,7 +134,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C4.31.
-    it('the ring reports a dropped message even if the same batch stored it', async () => {
+    it('the ring reports a message that one batch both stored and dropped', async () => {
       await reopenedWith(2)
       const stamps = (await append(store, 'a', 'b', 'c', 'd', 'e')).map((outcome) =>
         outcome.kind === 'stored' ? outcome.message.stamp : 0,
@@ -147,7 +147,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C4.31.
-    it('the ring reports a dropped message even after its duplicates are forgotten', async () => {
+    it('the ring reports its newest dropped message even after the duplicate period', async () => {
       await reopenedWith(1)
       const [outcome] = await append(store, 'a', 'b')
       await stores.shift(SETTINGS.history.duplicateMinutes * 60_000)
@@ -160,7 +160,7 @@ export function historyContract(stores: ContractStores): void {
     })
   })
 
-  it('stores no messages for a removed station, and shows none to its successor', async () => {
+  it('a removed station gets no messages, and starts empty if it registers again', async () => {
     await append(store, 'before')
     expect(await store.stations.remove('N0CALL')).to.equal('station')
     expect(await kindsOf(store, 'after', message('other', { to: 'W1AW' }))).to.deep.equal(['no_station', 'stored'])

@@ -61,7 +61,7 @@ export function housekeepingContract(stores: ContractStores): void {
     expect((await append(store, two))[0]?.kind).to.equal('duplicate')
   })
 
-  it('housekeeping removes no row that the store itself wrote', async () => {
+  it('housekeeping removes neither messages nor avatars of registered stations', async () => {
     await store.stations.register(registration('N1CALL', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
     await append(store, message('one', { to: 'N1CALL' }))
     await stores.shift(48 * HOUR)

@@ -110,7 +110,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(tried).to.deep.include({ tries: 0, refusals: 0, firstTryMs: 0, waitedMs: WINDOW_MS })
   })
 
-  it('a claimed push contains the newest message to the byte', async () => {
+  it('a claimed push contains the newest message byte for byte', async () => {
     const strange = { from: 'Ä\u{1F4E1}', seqId: '\0"\\\n', text: Buffer.from([...Array(256).keys()]) }
     await append(store, message('', { ...strange, to: 'A' }), message('', { to: 'B', seqId: '' }))
     await windowEnds()
@@ -132,7 +132,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   // Shows: sidecar C9.21.
-  it('a notification starts anew if its tries are reset or it is settled', async () => {
+  it('the elapsed time of a push restarts when its tries are reset or it is settled', async () => {
     await receive('A')
     await windowEnds()
     await store.pushes.retryLater(await claimOne(), { delayMs: WINDOW_MS, tries: 5, refusals: 0 })
@@ -147,7 +147,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimOne()).to.include({ tries: 0, refusals: 0, firstTryMs: 0 })
   })
 
-  it('a push that is retried without delay is due at once', async () => {
+  it('a push with a retry delay of 0 is due again at once', async () => {
     await receive('A')
     await windowEnds()
     await store.pushes.retryLater(await claimOne(), { delayMs: 0, tries: 0, refusals: 0 })
@@ -168,7 +168,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(keysOf(await claim({ android: 5, ios: 5, webpush: 5 }))).to.have.members(['A', 'C'])
   })
 
-  it('a claimed push has the platform and token of that moment, even a dead token', async () => {
+  it("a claim returns the device's current platform and push token, even a dead token", async () => {
     await receive('A')
     await receive('B')
     await store.stations.markTokenDead('B', '', 'token-of-B')
@@ -181,7 +181,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(second).to.nested.include({ station: 'B', 'device.tokenDead': true })
   })
 
-  it('a due push of a station that changes its platform is claimed for the new one', async () => {
+  it('a due push moves to the new platform if the station changes its platform', async () => {
     await receive('A')
     await windowEnds()
     await register('A', { platform: 'webpush' })
@@ -254,7 +254,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect((await claimOne()).unpushed.count).to.equal(1)
   })
 
-  it('a closed push queue calls no listener, but records the outcome of a claim', async () => {
+  it('a closed push queue calls no listeners, but still records outcomes of pushes', async () => {
     await receive('A')
     await receive('B')
     await windowEnds()

@@ -91,7 +91,7 @@ export function reportsContract(stores: ContractStores): void {
     expect((await report()).devices[0]).to.deep.include({ lastPush: ACCEPTED })
   })
 
-  it("a retried push's result stays in the report if settling it brings no new one", async () => {
+  it("the report keeps a push's last result if later tries record none", async () => {
     await register('N0CALL')
     await append(store, 'Hello')
     await store.pushes.retryLater(await claim(), { delayMs: 1000, tries: 1, refusals: 0 }, REFUSED)
@@ -116,7 +116,7 @@ export function reportsContract(stores: ContractStores): void {
     expect(await ackedAt()).to.deep.equal([null, first])
   })
 
-  it('the report shows an acknowledged copy at the message stored without an ack', async () => {
+  it('acknowledging a duplicate marks the original as acknowledged in the report', async () => {
     await register('N0CALL', { ackMessages: true })
     await append(store, 'Hello', message('Hello', { from: 'K1ABC' }), message('other', { seqId: '2' }))
     expect(await ackedAt()).to.deep.equal([null, null, null])
@@ -127,7 +127,7 @@ export function reportsContract(stores: ContractStores): void {
     expect(messages.map((each) => each.ackedAt !== null)).to.deep.equal([true, false, false, true])
   })
 
-  it('an acknowledged copy is not reported if its original has left the ring', async () => {
+  it('the report shows no ack of a duplicate if the original was dropped', async () => {
     await store.close()
     store = await stores.open({ ...SETTINGS, history: { ...SMALL_RING } })
     await register('N0CALL', { ackMessages: true })

@@ -40,7 +40,7 @@ export function serverTimeContract(stores: ContractStores): void {
     expectGrowing(stamps)
   })
 
-  it("a registration's stamp lies between earlier stamps and its first message", async () => {
+  it('a registration is stamped after earlier messages and before later messages', async () => {
     const earlier = await receive()
     const outcome = await store.stations.register(registration('K9NEW', { platform: 'ios' }))
     const registeredAt = outcome.kind === 'created' ? outcome.station.registeredAt : Number.NaN

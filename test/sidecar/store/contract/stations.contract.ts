@@ -136,7 +136,7 @@ export function stationsContract(stores: ContractStores): void {
       expect(keys()).to.have.length(3)
     })
 
-    it('replaces one station for each of several simultaneous new ones', async () => {
+    it('simultaneous new stations in a full registry each replace a different station', async () => {
       await stores.shift(HOUR)
       const displaced = await Promise.all(['K4NEW', 'K5NEW', 'K6NEW', 'K7NEW'].map(displacedBy))
       expect(displaced).to.have.members(['K1OLD', 'K2OLD', 'K3OLD', 'full'])
@@ -144,7 +144,7 @@ export function stationsContract(stores: ContractStores): void {
     })
   })
 
-  it('refuses new stations over the hourly limit of their client, but not of others', async () => {
+  it('limits the new stations of each client per hour, independently of other clients', async () => {
     await reopened({ rateLimit: { ...SETTINGS.rateLimit, newStationsPerHour: 2 } })
     const client = '192.0.2.7'
     for (const key of ['A', 'B']) expect(await kindOf(key, { client })).to.equal('created')
@@ -194,7 +194,7 @@ export function stationsContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C9.7.
-  it('a dead push token works again once the station registers, with any token', async () => {
+  it('registering the same or another push token revives a device with a dead token', async () => {
     await register(store, 'N0CALL')
     for (const pushToken of ['token-of-N0CALL', 'new']) {
       await store.stations.markTokenDead('N0CALL', '', 'token-of-N0CALL')

@@ -17,7 +17,7 @@ describe('The connections to PostgreSQL', () => {
 
   const connect = (clock = HASTY, address = database.address) => database.connect(clock, log, address)
 
-  it('PostgreSQL connections transfer numbers, bytes and arrays without compiling', async () => {
+  it('PostgreSQL connections return numbers, bytes and arrays unchanged, with JIT off', async () => {
     const { query } = await connect()
     const bytes = Buffer.from([...Array(256).keys()])
     const values = [2 ** 52, [0, 2 ** 52], bytes, [bytes, Buffer.alloc(0)], ['a"b\\,{}', '']]
@@ -38,7 +38,7 @@ describe('The connections to PostgreSQL', () => {
     expect(await query('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
   })
 
-  it("prepares all PostgreSQL connections while the first reads the database's state", async () => {
+  it('sets up several PostgreSQL connections in parallel', async () => {
     const { query } = await connect()
     const unlock = await database.hold('BEGIN; LOCK TABLE mesh_companion.clock')
     const pending = Promise.all(Array.from({ length: 4 }, () => query('SELECT 1 AS one')))
@@ -112,7 +112,7 @@ describe('The connections to PostgreSQL', () => {
     expect(await count('try_to_store')).to.equal(1)
   })
 
-  it('waiting writes leave two connections to reads; waiting reads use all six', async () => {
+  it('writes use at most four of six connections; reads may use all six', async () => {
     const { query, read } = await connect()
     const unlock = await lockClock()
     const writes = Array.from({ length: 20 }, () => query('UPDATE clock SET per_station = per_station'))
