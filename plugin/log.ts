@@ -42,8 +42,8 @@ export function causeCode(error: unknown): string | undefined {
 }
 
 /**
- * Returns the message of the innermost cause. These messages of libraries name claims, algorithms and addresses, but
- * contain no secrets.
+ * Returns the message of the innermost cause. Libraries write these messages. The messages may contain names of claims,
+ * algorithms and addresses, but no secrets.
  */
 export function deepestMessage(error: unknown): string {
   return printableText(causes(error).at(-1)?.message ?? String(error))

@@ -9,7 +9,7 @@ export interface InstallationFiles {
 
 export interface InstallationReading {
   readonly isFine: boolean
-  /** A text for administrators, to be pasted into a report. */
+  /** The result of the check. Administrators can paste this text into a bug report. */
   readonly text: string
 }
 
@@ -100,7 +100,7 @@ function look({ name, file, pattern }: Part, sources: Sources): Finding {
     : { name, state: 'moved', text: `in ${elsewhere}, not in ${file}` }
 }
 
-/** Checks that MeshCentral calls the plugin's hook before it adds its routes. */
+/** Checks that MeshCentral calls the plugin's hook before MeshCentral adds its own routes. */
 function hookOrder(sources: Sources): Finding {
   const name = 'hook_setupHttpHandlers'
   const installation = look({ name, file: MEMBERS.web.file, pattern: /'hook_setupHttpHandlers'/ }, sources)

@@ -34,9 +34,9 @@ export interface LiveOptions {
 }
 
 /**
- * Asks the IdP of a domain everything that a login depends on. It uses the same client as logins, but needs no
- * signed-in user. Each request is limited to 10 s and 1 MB, and each question to two requests. Changes nothing at the
- * IdP except its log. Never rejects.
+ * Checks everything that a login depends on at a domain's IdP. Uses the same client as logins, but needs no signed-in
+ * user. Each request is limited to 10 s and 1 MB, and each check to two requests. Changes nothing at the IdP, but the
+ * requests may appear in its log. Never rejects.
  */
 export async function askProvider(settings: DomainSettings, options: LiveOptions = {}): Promise<readonly Verdict[]> {
   const { clock = systemClock, presets = {} } = options
@@ -88,13 +88,14 @@ const NO_LOG = { info: () => undefined, warn: () => undefined }
 /** The outcome of discovery: the published issuer, or the error. */
 type DiscoveryOutcome =
   | { readonly kind: 'discovered'; readonly publishedIssuer: string }
-  /** `byHand` means that logins still work, with the configured endpoints. */
+  /** `byHand`: true if logins work although discovery failed, because the endpoints are configured. */
   | { readonly kind: 'failed'; readonly error: LoginError; readonly byHand: boolean }
 
 /**
- * Judges the outcome of discovery.
+ * Turns the outcome of discovery into a verdict.
  *
- * @param hasPreset whether a preset determines the issuer. Its spelling is then no mistake of the administrator
+ * @param hasPreset whether a preset supplies the issuer. If so, the administrator did not write it and cannot have
+ *   misspelt it
  */
 function judgeDiscovery(
   { issuer }: Pick<IssuerSettings, 'issuer'>,

@@ -30,8 +30,8 @@ export type { ExitCode } from './command/call.ts'
 export type { Terminal } from './command/terminal.ts'
 
 /**
- * The package's version. It is read by the package's name, because its path relative to the sources differs from that
- * relative to the build.
+ * The package's version. `package.json` is loaded under the package's name. A relative path would differ between the
+ * sources and the build.
  */
 const VERSION: string = createRequire(import.meta.url)('mesh-companion/package.json').version
 
@@ -53,7 +53,7 @@ export async function checkToTheEnd(
 ): Promise<ExitCode> {
   const { code, toAsk, say } = run(args, terminal)
   if (toAsk.length === 0) return code
-  // Load this only for `--live`, because loading a client of IdPs takes longer than checking a file.
+  // Load this module only for `--live`. Loading the OpenID Connect client takes longer than checking a file.
   const { askProvider } = await import('./check-live.ts')
   let failed = false
   for (const { key, settings } of toAsk) {
@@ -159,7 +159,7 @@ function reportUnusable({ problems }: Readings, server: ServerReading, terminal:
   return server.problems.some(({ path }) => path.startsWith('domain')) ? 1 : 2
 }
 
-/** Prints or writes the requested configuration. Returns false if that failed. */
+/** Prints the configuration that `--migrate` or `--back` requests, or writes it to a file. Returns false on failure. */
 function printConfiguration(
   { print, out, meshCentral }: CheckCall,
   { text, config }: ConfigurationFile,

@@ -3,14 +3,15 @@ export const TESTED_VERSIONS: readonly string[] = ['1.1.51', '1.1.55']
 
 /** Members of one of MeshCentral's objects. MeshCentral does not document these members. */
 export interface MemberGroup {
-  /** The source file that sets these members in the tested versions. */
+  /** The source file of MeshCentral that sets the members in the tested versions. */
   readonly file: string
   readonly functions: readonly string[]
   readonly objects: readonly string[]
 }
 
 /**
- * All members that single sign-on relies on, by their owner. If one of them is missing, single sign-on does not start.
+ * All members of MeshCentral's objects that single sign-on relies on, by object. If one of them is missing, single
+ * sign-on does not start.
  */
 export const MEMBERS = {
   server: {

@@ -88,7 +88,8 @@ export function cookieSessions(
       const previous = cookieSignIn(req)
       const started: CookieSignIn = { ...record, handle: randomBytes(16).toString('base64url') }
       const stored = withoutRepetition(started)
-      // Count the domain and the user twice, because MeshCentral stores them in the cookie a second time.
+      // Count the size of the domain key and the user id twice, because MeshCentral stores them in the cookie a second
+      // time.
       const isTooLarge = bytesOf([stored, started.domainKey, started.userId]) > MOST_BYTES
       // Replace the old session even if the login fails below. No part of the old session may survive a login.
       replaceSession(req, isTooLarge ? null : { [KEY]: stored })

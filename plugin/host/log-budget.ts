@@ -19,7 +19,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ])
 
 interface Second {
-  /** When the second began, in elapsed milliseconds (`Clock.elapsed`). */
+  /** When this period of one second began, in elapsed milliseconds (`Clock.elapsed`). */
   readonly beganAt: number
   written: number
   leftOut: number
@@ -45,7 +45,7 @@ export class LogBudget {
     this.#clock = clock
   }
 
-  /** Writes an entry to the authentication log, or only counts it if the limit of this second is reached. */
+  /** Writes an entry to the authentication log. If the limit of lines per second is reached, only counts the entry. */
   write(entry: AuthLogEntry): void {
     const { domain, event, fields } = entry
     if (!REFUSALS.has(event)) {
@@ -87,8 +87,7 @@ export class LogBudget {
   #writeLeftOut(entry: AuthLogEntry, second: Second): void {
     const { leftOut } = second
     second.timer = undefined
-    // Reset the count now. A timer may fire slightly early, and lines that are left out until the end of the second
-    // start a new count.
+    // Start a new count. A timer may fire slightly early, so more lines may be left out before the second ends.
     second.leftOut = 0
     this.#write(linesLeftOut(entry, leftOut))
   }

@@ -3,9 +3,9 @@ import type { Request, Response } from 'express'
 import type { RevocationStore } from './revocation-store.ts'
 
 /**
- * The port to the server that the plugin signs users in to. The server implements the port with its own records. This
- * folder has ready-made implementations of the member `sessions` for two session libraries: `express-session.ts` and
- * `cookie-session.ts`.
+ * The interface between the plugin and the server that it signs users in to. The server implements it with its own
+ * accounts, groups and sessions. This folder has ready-made implementations of the member `sessions` for two session
+ * libraries: `express-session.ts` and `cookie-session.ts`.
  */
 export interface Host {
   readonly accounts: Accounts
@@ -67,7 +67,7 @@ export interface Profile {
   readonly issuer?: string
 }
 
-/** Records that one process or several processes may write. */
+/** Records of the server, such as its accounts. One process or several processes may write them. */
 interface Shareable {
   /**
    * Whether several processes may write these records. If it is false, the plugin refuses the option `shared: true`.
@@ -88,8 +88,8 @@ export interface Accounts extends Shareable {
   update(domainKey: string, profile: Profile): Promise<void>
   setSiteAdmin(domainKey: string, id: UserId, siteAdmin: boolean): Promise<void>
   /**
-   * Sets the rights that a user's IdP groups grant, on servers that have such rights. A site admin has all rights and
-   * is not changed. Omit it on other servers. `groups.rights` then has no effect, and causes a warning.
+   * Sets the rights that a user's IdP groups grant. Does not change a site admin, who has all rights. Omit this method
+   * if the server has no rights of this kind. `groups.rights` then has no effect and causes a warning.
    *
    * @param rights the names of the rights, as in `groups.rights`
    * @param takesAway whether to revoke rights that groups granted at an earlier login and no longer grant. Never revoke
@@ -174,8 +174,9 @@ export interface SessionFilter {
   readonly subject: string | null
   readonly sid: string | null
   /**
-   * The sessions of this account match too, regardless of their issuer and subject. Given if group rules refuse the
-   * account's user, because that user may have had another subject earlier. Undefined if the IdP ended the sessions.
+   * The filter also selects all sessions of this account, regardless of their issuer and subject. Set if the group
+   * rules refuse the user, because the user may have had another subject earlier. Undefined if the IdP ended the
+   * sessions.
    */
   readonly account?: UserId
 }

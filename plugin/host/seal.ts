@@ -22,8 +22,8 @@ export interface Seal {
 
 /**
  * Creates a seal with AES-256-GCM (NIST SP 800-38D). HKDF (RFC 5869) derives its key from the secret for this purpose.
- * The seal uses the synchronous functions of `node:crypto`, because Web Crypto uses the thread pool. For the two calls
- * of a login, that took as long as a whole request.
+ * The seal uses the synchronous functions of `node:crypto`, because Web Crypto uses a thread pool. In the thread pool,
+ * the two calls that a login needs took as long as a whole request.
  *
  * @param packs whether to compress the text first, which suits JSON that is stored for a long time. The seal also opens
  *   text that was sealed without compression

@@ -4,7 +4,10 @@ import { type BrowserCookies, type CookieRules, fullName, setCookie } from './tr
 const LIFE_MS = 10 * 60_000
 const NAME = 'oidc-another-account'
 
-/** Errors that refuse one account. The user may have another account at the IdP that is accepted. */
+/**
+ * Codes of errors that concern only one account. The user may have another account at the IdP with which the login
+ * succeeds.
+ */
 const ACCOUNT_REFUSALS: readonly LoginErrorCode[] = ['not_in_required_group', 'account_unknown', 'account_locked']
 
 /** Whether a login that failed with this code could succeed with another account. */

@@ -47,7 +47,7 @@ Exit code: 0 no errors (warnings possible), 1 errors, a fail or missing parts,
  */
 export type ExitCode = 0 | 1 | 2 | 64
 
-/** A request to check a file. */
+/** The arguments of a command that checks a configuration file. */
 export interface CheckCall {
   readonly kind: 'check'
   readonly file: string
@@ -81,7 +81,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
-/** Reads the arguments of the command that follow the names of Node and the script. */
+/** Parses the command line, without its first two items: the paths of Node and of the script. */
 export function parseCall(args: readonly string[]): Call {
   try {
     const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })

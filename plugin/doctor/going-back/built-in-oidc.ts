@@ -4,8 +4,8 @@ import { scopes } from '../../config/rules/scope.ts'
 import type { DomainSettings, GroupSettings } from '../../config/settings.ts'
 
 /**
- * A group name that no IdP reports, because group names have no blanks at their ends. If it is the only required group,
- * no user is admitted.
+ * A group name that no IdP sends, because it begins and ends with a space. If it is the only required group, no user is
+ * admitted.
  */
 const NO_GROUP = ' (no group) '
 
@@ -74,7 +74,8 @@ function listsAsArrays(issuer: JsonObject): JsonObject {
 
 function clientFor(client: JsonObject): JsonObject {
   const { post_logout_redirect_uri: afterLogout, ...rest } = without(client, UNREAD.client)
-  // Keep only an address. The built-in strategy replaces false with its own address, and sends no address for true.
+  // Keep the post-logout address only if it is a string. MeshCentral's built-in strategy would replace false with an
+  // address of its own. If the value is true, it sends no address.
   return typeof afterLogout === 'string' ? { ...rest, post_logout_redirect_uri: afterLogout } : rest
 }
 

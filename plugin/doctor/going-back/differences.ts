@@ -6,11 +6,11 @@ import { PRESETS } from '../../presets/all.ts'
 export interface Difference {
   /** The path of a member, relative to the `oidc` object or the domain. */
   readonly path: string
-  /** The rest of the sentence. The path is its beginning. */
+  /** The description of the difference. It continues a sentence that begins with the path. */
   readonly text: string
 }
 
-/** Differences that do not depend on the configuration. */
+/** Differences between MeshCentral's built-in strategy and the plugin that do not depend on the configuration. */
 export const ALWAYS_DIFFERENT = [
   'A sign-out at the IdP, or a disabled account there, ends no session here.',
   'While the IdP cannot be reached, MeshCentral does not start.',

@@ -15,7 +15,7 @@ const PLUGIN = 'meshcompanion'
 export interface WayBack {
   /** The whole configuration as JSON text. */
   readonly text: string
-  /** The differences, by domain key. */
+  /** The differences between the built-in strategy and the plugin, by domain key. */
   readonly differences: ReadonlyMap<string, readonly Difference[]>
 }
 

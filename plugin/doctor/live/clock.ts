@@ -43,7 +43,7 @@ export function watchClock(inner: Fetch, now: () => number): ClockWatch {
   }
 }
 
-/** `ahead` is in milliseconds. The times are in milliseconds since 1970. */
+/** The times of two clocks, in milliseconds since 1970. `ahead` is the lead of the IdP's clock in milliseconds. */
 interface ClockDifference {
   readonly ahead: number
   readonly idpTime: number

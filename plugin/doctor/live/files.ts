@@ -29,8 +29,8 @@ export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fe
     for (const file of files) {
       const [name] = (await get(file)).headers.get('set-cookie')?.split('=') ?? []
       if (name === undefined) continue
-      // Find out whether the plugin is loaded: it answers this address with JSON. A server without the plugin sends
-      // cookies with files.
+      // Find out whether the server runs the plugin, which answers this address with JSON. Without the plugin,
+      // MeshCentral sends cookies with its files.
       const keys = await get(new URL(ROUTE_NAMES.jwks, page))
       if (!keys.headers.get('content-type')?.includes('json')) {
         const text = `Not checked: the server at ${page.origin} runs without the plugin. Start it with the plugin (MeshCentral: \`meshcompanion\` in \`settings.plugins.list\`, its folder in \`plugins\`), and check again.`

@@ -54,7 +54,10 @@ interface Answer {
   readonly status: number
   /** The target of the redirect without its query. Null if the answer is not a redirect. */
   readonly leadsTo: string | null
-  /** Whether the answer is an error about the address. An error about a missing ID token is not. */
+  /**
+   * Whether the IdP answered with an error about the post-logout address. False if the error is about a missing ID
+   * token.
+   */
   readonly objectsToAddress: boolean
 }
 

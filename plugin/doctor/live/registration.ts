@@ -20,7 +20,7 @@ const TEMPORARY = ['access_denied', 'server_error', 'temporarily_unavailable']
 
 export interface RegistrationDeps {
   readonly client: Pick<ProviderClient, 'authorizationUrl' | 'openAnswer' | 'redeem'>
-  /** A `fetch` with limits of time and size. It stands for a browser, so it presents no client certificate. */
+  /** A `fetch` with limits of time and size. It acts as a browser, so it presents no client certificate. */
   readonly fetch: Fetch
   readonly now: () => number
 }

@@ -35,7 +35,8 @@ export function faultInWords(error: unknown): string {
   const fault = error instanceof LoginError ? error : new LoginError('internal', { cause: error })
   const code = unanswered(fault.cause)?.details.causeCode ?? causeCode(fault.cause)
   const remedy = typeof code === 'string' ? remedyForConnection(code) : undefined
-  // If the error has a status, the IdP answered. The status then says more than a code of the connection.
+  // If the error has an HTTP status, the IdP answered. The status then explains more than the error code of a
+  // connection.
   const isAnswered = 'status' in fault.details
   const isExplained = remedy !== undefined || isAnswered || fault.cause === undefined
   const details = {

@@ -26,9 +26,9 @@ export interface SessionEndsOptions {
  * Decides which sessions of express-session are valid, and ends sessions.
  *
  * A session is valid until it is `maxAgeMs` old or one of its keys is revoked, and only while its issuer is accepted.
- * To end a session, this class first revokes its keys. Then it deletes the session from the store, with its tokens and
- * its `sid` mark. The revocation also ends sessions that the deletion misses. A concurrent request may write a session
- * back into the store. A concurrent login may be saved after the store was listed.
+ * To end a session, this class first revokes its keys. Then it deletes the session from the store, with the stored
+ * tokens and the entry for its `sid`. The revocation also ends sessions that the deletion misses: those that a
+ * concurrent request writes back into the store, and those that a concurrent login saves after the store was listed.
  */
 export class SessionEnds {
   readonly #options: SessionEndsOptions
@@ -95,8 +95,8 @@ export class SessionEnds {
     const ids = await this.#idsWithKeys(store, keys)
     await Promise.all(ids.map((id) => operate('end a session', (done) => store.destroy(id, done))))
     await this.forget(store, ids)
-    // Remove the mark. Otherwise the former user could cause repeated listings of the store by front-channel logouts
-    // with this `sid`.
+    // Remove the entry that lists the sessions with this `sid`. Otherwise the former user could send front-channel
+    // logouts with this `sid`, and each would read the whole session store.
     await marks.remove(store, filter)
     return canList(store) ? ids.length : null
   }
@@ -138,7 +138,7 @@ export class SessionEnds {
   }
 }
 
-/** Returns a predicate for sessions that have one of the keys. */
+/** Returns a predicate that is true for sessions with at least one of the given revocation keys. */
 export function hasOneOf(keys: readonly string[]): (session: SignInRecord) => boolean {
   return (session) => keysOfSignIn(session).some((key) => keys.includes(key))
 }

@@ -5,18 +5,23 @@ import { keyOfHandle, keysOfFilter } from '../revocations.ts'
 import type { SignInRecord } from '../sign-in-record.ts'
 import { type StoreOperation, storeEntry } from './store-operations.ts'
 
-/** The marks in a session store. A mark is an entry that lists the sessions of one IdP session id (`sid`). */
+/** The `sid` marks in a session store. A mark is an entry that lists the sessions with one IdP session id (`sid`). */
 export interface SidMarks {
   /**
-   * Adds a session to the mark of its sid, for as long as the session can be valid. Does nothing if the session has no
-   * sid.
+   * Adds a session to the list of sessions with the same IdP session id (`sid`). Does nothing if the session has no
+   * `sid`.
+   *
+   * @param until when the session expires, in milliseconds since 1970
    */
   add(store: Store, session: MarkedSession, until: number): Promise<void>
-  /** Removes one session from the mark of its sid. The mark stays if it lists other sessions. */
+  /** Removes one session from the list of sessions with its `sid`. Removes the list too if it becomes empty. */
   removeOne(store: Store, session: MarkedSession): Promise<void>
-  /** Whether there is a session with the filter's sid. Ignores the filter's other members. */
+  /** Whether a session has the `sid` of the filter. Ignores the filter's `subject` and `account`. */
   has(store: Store, filter: SessionFilter): Promise<boolean>
-  /** Removes the mark of a sid after its sessions ended. Does nothing for a filter without a sid. */
+  /**
+   * Removes the list of sessions with the filter's `sid`, after these sessions ended. Does nothing if the filter has no
+   * `sid`.
+   */
   remove(store: Store, filter: SessionFilter): Promise<void>
 }
 
@@ -26,7 +31,7 @@ export type MarkedSession = Pick<SignInRecord, 'domainKey' | 'issuer' | 'sid'> &
 interface Mark {
   /** Digests of the session ids. */
   readonly sessions: readonly string[]
-  /** When the mark expires, in milliseconds since 1970. */
+  /** When the list of sessions expires, in milliseconds since 1970. */
   readonly until: number
 }
 

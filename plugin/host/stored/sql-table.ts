@@ -3,7 +3,7 @@
  * writers. Parameters are `$1`, `$2` and so on, in the order of the values.
  */
 export interface SqlTable {
-  /** The quoted name, for use in a statement. */
+  /** The name of the table, quoted for use in a statement. */
   readonly name: string
   /** @returns the number of changed rows */
   run(sql: string, ...values: SqlValue[]): Promise<number>

@@ -43,12 +43,12 @@ function refusedScopes(settings: DomainSettings): Mistake | false {
   return refused.length > 0 && fail(`AD FS has no scope ${refused.join(', ')}, and refuses logins with it. ${advice}`)
 }
 
-/** Whether a scope has the form `<identifier of a Web API>/<scope>`. */
+/** Whether a scope contains the identifier of a Web API. The identifier is a URI, so the scope contains `/` or `:`. */
 function namesResource(scope: string): boolean {
   return /[/:]/.test(scope)
 }
 
-/** Reports settings that are missing, but without which the ID token has no claims of the Web API's rules. */
+/** Reports missing settings without which AD FS omits the groups from the ID token. */
 function lostClaims({ client, custom, groups }: DomainSettings): Mistake | false {
   if (groups === null) return false
   const missing = [

@@ -24,8 +24,8 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
 ]
 
 /**
- * Returns verdicts about the usual mistakes with a known provider, if the configuration makes any. Returns no verdict
- * if the provider is unknown.
+ * Checks the configuration for the usual mistakes with its provider. Returns one verdict for each mistake, or the
+ * verdict `ok` if there are none. Returns no verdict if the provider is unknown.
  */
 export function judgeProvider(configuration: AskedProvider): readonly Verdict[] {
   const question = 'provider'

@@ -25,7 +25,7 @@ export const AZURE_AD_B2C: KnownProvider = {
   ],
 }
 
-/** Whether the path names a user flow or custom policy. Their names begin with `B2C_1`. */
+/** Whether the path contains the name of a user flow or custom policy. These names begin with `B2C_1`. */
 function hasPolicy({ pathname }: URL): boolean {
   return /\/b2c_1/i.test(pathname)
 }

@@ -6,7 +6,7 @@ export type Metadata = Awaited<ReturnType<Issuer['metadata']>>
 
 /** A mistake that administrators often make with one provider, and what to do about it. */
 export interface Mistake {
-  /** `fail` if logins fail because of it. */
+  /** `fail` if the mistake makes logins fail. */
   readonly verdict: 'warn' | 'fail'
   readonly text: string
 }
@@ -28,8 +28,8 @@ export interface KnownProvider {
    */
   isAt(configuration: Pick<AskedProvider, 'issuer' | 'metadata'>): boolean
   /**
-   * Returns the mistakes that the configuration makes. Also called if discovery failed, because the issuer may be the
-   * mistake.
+   * Returns the mistakes in the configuration. Also called if discovery failed, because a wrong issuer may be the
+   * cause.
    */
   mistakes(configuration: AskedProvider): readonly (Mistake | false)[]
 }
