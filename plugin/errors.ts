@@ -189,8 +189,8 @@ export interface LoginErrorOptions {
   /** Fields of the line in the authentication log. They must not contain a secret. */
   readonly details?: Readonly<Record<string, unknown>>
   /**
-   * Replaces the code's default remedy with a more precise one. At most 300 characters, because log lines are cut
-   * there.
+   * Replaces the default remedy of the error code with a more precise one. At most 300 characters, because log lines
+   * are cut there.
    */
   readonly remedy?: string
   /** Replaces the message that the user sees for this code. */

@@ -54,7 +54,7 @@ export interface ExpressSessionsOptions {
   readonly clock?: Clock
 }
 
-/** The parts of the implementation of {@link Sessions} for one server. */
+/** The components and settings that implement {@link Sessions} for one server. */
 interface Parts {
   readonly ends: SessionEnds
   readonly used: UsedSessions

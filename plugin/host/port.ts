@@ -302,7 +302,7 @@ export interface Sessions {
 
 /** Why a login failed, for the login page. The login page may show its own text for each code. */
 export interface LoginFailure {
-  /** A stable snake_case code that may appear in an address. */
+  /** An error code in snake case. It may appear in an address, and later versions do not change it. */
   readonly code: string
   readonly message: string
   /**
@@ -320,7 +320,7 @@ export interface LoginPage {
 /** A line of the server's authentication log. Its texts contain no control characters and no secrets. */
 export interface AuthLogEntry {
   readonly level: 'info' | 'warn' | 'error'
-  /** A stable kebab-case name. */
+  /** The name of the event in kebab case. Later versions do not change it. */
   readonly event: string
   readonly message: string
   readonly domain: string

@@ -36,7 +36,7 @@ export type SecretFileContent =
   | ({ readonly kind: 'unusable' } & Pick<Finding, 'reason' | 'remedy'>)
 
 export interface ClientSecretReading {
-  /** Null if no file is configured, or if the file cannot be used. */
+  /** The configured file and the client secret in it. Null if no file is configured, or if the file cannot be used. */
   readonly named: { readonly file: string; readonly secret: string } | null
   readonly findings: readonly Finding[]
 }

@@ -10,8 +10,8 @@ import { readKeySet } from './client-key-set.ts'
 import type { ReadFile } from './client-secret-file.ts'
 
 /**
- * Names of the files that contain this server's private keys and its client certificate. A relative name starts from
- * the working directory.
+ * Names of the files that contain this server's private keys and its client certificate. A relative path is resolved
+ * against the working directory.
  */
 export interface CredentialFiles {
   /** The file with a JWK Set (RFC 7517) of private keys. */
@@ -32,7 +32,7 @@ export interface CredentialOptions {
 
 export interface CredentialReading {
   readonly credentials: Credentials
-  /** Where the credentials are set: the path of their member in the configuration or in the options of the host. */
+  /** The path of the member that sets the credentials, in the configuration or in the options of the host. */
   readonly steps: Steps
   /** Mistakes in the credentials. Their paths are relative to `steps`. */
   readonly findings: readonly Finding[]

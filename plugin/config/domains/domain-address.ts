@@ -14,7 +14,7 @@ export interface DomainAddress {
   readonly basePath: string
 }
 
-/** Addresses that the host supplies. They override the configuration file. */
+/** Addresses of domains that the server passes to the plugin. They override those in the configuration file. */
 export interface HostAddresses {
   /**
    * Returns the path below which a domain is served, with slashes at both ends. A domain below a path other than `/`

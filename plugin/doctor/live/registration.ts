@@ -131,8 +131,8 @@ function judgePage(response: Response, url: URL, { client, origin }: DomainSetti
 }
 
 /**
- * Whether the redirect address is left over from a test. It then uses plain HTTP, which is for loopback only, although
- * this server has a name.
+ * Whether the redirect address is left over from a test. Such an address uses plain HTTP, which is allowed on loopback
+ * only, and this server has another host name.
  */
 function isLeftFromTest(redirectUri: string, origin: string): boolean {
   const { protocol, hostname } = new URL(redirectUri)

@@ -24,7 +24,7 @@ export interface StoredAccountsOptions extends StoredOptions {
   readonly most?: number
 }
 
-/** An account in the store. */
+/** An account in the database. */
 export interface StoredAccount extends Account {
   /** The value of `Profile.emailVerified` at the last login. */
   readonly emailVerified: Profile['emailVerified']

@@ -8,7 +8,7 @@ export function responseTypes(value: string | readonly string[] = []): readonly 
   return [first, ...rest]
 }
 
-/** Returns the response type that logins use, even if the member contains other mistakes. */
+/** Returns the response type that logins use, even if `response_types` contains mistakes. */
 export function firstResponseType(oidc: JsonObject): ResponseType {
   const { response_types } = isJsonObject(oidc.client) ? oidc.client : {}
   const entries = [response_types].flat().filter((entry) => typeof entry === 'string')

@@ -24,7 +24,8 @@ export interface AskedProvider {
 export interface KnownProvider {
   readonly name: string
   /**
-   * Whether an issuer belongs to this provider. If the provider's issuers may have any host name, its metadata decides.
+   * Whether an issuer belongs to this provider. Also uses the metadata if the issuer's address alone does not reveal
+   * the provider.
    */
   isAt(configuration: Pick<AskedProvider, 'issuer' | 'metadata'>): boolean
   /**
