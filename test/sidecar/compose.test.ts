@@ -22,7 +22,7 @@ describe('A sidecar inside another program', () => {
     return settingsOf(whole, folder.path())
   }
 
-  it('a sidecar serves both ports, and closes all of its parts, even if closed twice', async () => {
+  it('close() ends the APRS-IS connection, API and operator port, and is idempotent', async () => {
     const sidecar = await startSidecar(settings(), log)
     await upstream.until(() => upstream.clients().length === 1)
     expect((await fetch(`${sidecar.url}/v1/sync`, { method: 'POST' })).status).to.equal(415)

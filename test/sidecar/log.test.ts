@@ -24,7 +24,7 @@ describe('The log of the sidecar', () => {
   })
 
   // Shows: sidecar O2.6.
-  it('a configured log writes at its new level, in its new format', () => {
+  it('log.configure() changes the level and format of an existing log', () => {
     const lines: string[] = []
     const log = createLog('info', { write: (line) => void lines.push(line) })
     log.debug('first-was', 'It was.')
@@ -58,7 +58,7 @@ describe('The log of the sidecar', () => {
   })
 
   // Shows: sidecar C6.5.
-  it('removes line breaks, terminal codes and direction marks from outside text', () => {
+  it('removes line breaks, terminal codes and direction marks from logged text', () => {
     const evil = 'a\r\n{"level":"error"}\u001b[31m\u0085\u2028\u202eb'
     const cause = Object.assign(new Error(evil), { code: 'E_CAUSE' })
     const error = new Error(evil, { cause })

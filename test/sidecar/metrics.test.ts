@@ -7,7 +7,7 @@ async function linesOf(metrics: Metrics): Promise<readonly string[]> {
 
 describe('The metrics of the sidecar', () => {
   // Shows: sidecar O1.8.
-  it("counts each combination of a metric's labels, and their total", async () => {
+  it("counts each combination of a metric's labels, and returns their sum", async () => {
     const metrics = createMetrics()
     metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' })
     metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' }, 2)

@@ -297,7 +297,7 @@ describe('The rate limit of the API', () => {
     )
 
   // Shows: sidecar C13.19.
-  it('warns hourly which client network exceeds which rate limit', async () => {
+  it('logs hourly which client network exceeds which rate limit', async () => {
     await start({ rateLimit: { max: 1, newStationsPerHour: 0 }, listen: { trustProxy: true } })
     for (const client of ['192.0.2.1', '192.0.2.2', '2001:db8:0:2f3::1', '2001:db8:0:200::1'])
       for (let times = 0; times < 3; times += 1) await from(client)

@@ -193,7 +193,7 @@ describe('The link to APRS-IS', () => {
       })
     }
 
-    it('warns at dropped login 1, 2, 4, 8 and 16 in a row, again after a login of 60 s', async () => {
+    it('warns at each doubling of dropped logins in a row; a login of 60 s resets this', async () => {
       setup.connect()
       const notified = () => downs().filter(({ level }) => level === 'warn')
       for (let drops = 1; drops <= 20; drops++) {
@@ -210,7 +210,7 @@ describe('The link to APRS-IS', () => {
       expect(notified().at(-1)?.drops).to.equal(1)
     })
 
-    it('warns of the likely cause if another program takes the login a third time', async () => {
+    it('warns of the likely cause if another program uses the callsign a third time', async () => {
       await setup.start(['AA1AA'])
       const flaps = () => setup.events('upstream-flaps')
       const drops = () => setup.link.status().connections[0]?.recentDrops

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { CALL, LinkHarness, stationKeys } from './link-harness.ts'
 
-describe('The link to APRS-IS with many stations', () => {
+describe('The APRS-IS connections for many stations', () => {
   let setup: LinkHarness
 
   beforeEach(async () => {

@@ -21,7 +21,7 @@ describe('The cursor of the client', () => {
     [50, [50]],
     [51, [50]],
   ] as const) {
-    it(`a client with cursor 50 resumes correctly at server time ${serverTime}`, async () => {
+    it(`fetches all messages again only if serverTime is below the cursor 50 (${serverTime})`, async () => {
       const asks: number[] = []
       const cursor = cursorOf({ cursor: 50, avatarHash: 'h' })
       const answer = await cursor.take(async (since) => {
@@ -47,7 +47,7 @@ describe('The cursor of the client', () => {
   })
 
   // Shows: sidecar C4.31, C17.4.
-  it('reports to the app that messages are missing, and which acks arrived', async () => {
+  it('reports received acks and missing messages to the app', async () => {
     const ack = { from: 'W1AW', seqId: '1', kind: 'ack' as const, time: 2 }
     const cursor = cursorOf({ cursor: 1 })
     await cursor.take(async () => ({ serverTime: 3, messages: [message(3)], truncated: true, acks: [ack] }))

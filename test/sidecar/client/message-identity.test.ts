@@ -12,7 +12,7 @@ describe('The identity of a message', () => {
       expect(messageIdentity({ ...message, ...change })).to.not.equal(messageIdentity(message))
   })
 
-  it('the client ignores reply-ack, SSID 0, letter case and padding in comparisons', () => {
+  it('a message is the same despite another reply-ack, SSID 0, letter case or padding', () => {
     const copy = { from: 'n1call-7', to: 'N0CALL-0', seqId: '12}AA', text: 'Hello \u0000' }
     expect(messageIdentity(copy)).to.equal(messageIdentity(message))
   })

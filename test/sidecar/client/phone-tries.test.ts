@@ -11,7 +11,7 @@ describe('The retries of the phone client', () => {
   const setup = phoneApp()
   const { launch, launched, asked: request, push, codeOf, settled } = setup
 
-  describe('The client without an answer', () => {
+  describe('Failed requests of the phone client', () => {
     it('the client reports a failed request at once, and retries with growing delays', async () => {
       const client = await launch()
       setup.app.fates = ['request_lost', 'request_lost', 'request_lost']

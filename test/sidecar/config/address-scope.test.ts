@@ -48,11 +48,11 @@ describe('The public internet addresses', () => {
     'in an invalid form': ['', 'localhost', 'push.example.org', '1.2.3.4.5', '[::1]', ' 8.8.8.8'],
   }
   for (const [side, addresses] of Object.entries(rest))
-    it(`no address ${side} is public`, () => expect(addresses.filter(isPublicAddress)).to.deep.equal([]))
+    it(`an address ${side} is not public`, () => expect(addresses.filter(isPublicAddress)).to.deep.equal([]))
 })
 
-describe('A local name', () => {
-  it('a local name has no dot, or an ending that no public domain has', () => {
+describe('Host names of the local network', () => {
+  it('a host name is local if it has no dot or an ending that no public domain has', () => {
     for (const name of [
       'localhost',
       'LOCALHOST.',

@@ -92,7 +92,7 @@ describe('The configuration of several instances', () => {
   })
 
   // Shows: sidecar P1.8.
-  it('refuses more stations than the callsigns of all listeners can carry', () => {
+  it("refuses a stations.max that exceeds the capacity of all listeners' callsigns", () => {
     const settings = (max: number, listeners = 2, database = ADDRESS) =>
       pathsOf({ database, stations: { max }, aprsis: { ...aprsis, listeners } })
     expect(settings(36_080)).to.deep.equal([])

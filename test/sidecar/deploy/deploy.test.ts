@@ -65,7 +65,7 @@ describe('The deploy files for operators', () => {
       expect(QUICK_START).to.include('/opt/mesh-companion').and.include(CONFIG).and.include(basename(UNIT))
     })
 
-    it('the systemd unit owns the database folder, and reads the keys through its group', () => {
+    it('the systemd unit uses the documented database folder and group', () => {
       expect(dirname(SAMPLE.database)).to.equal(`/var/lib/${settings.get('StateDirectory')}`)
       expect(QUICK_START).to.include(`groupadd --system ${settings.get('SupplementaryGroups')}`)
     })
@@ -133,7 +133,7 @@ describe('The deploy files for operators', () => {
       expect(SEVERAL_MACHINES).to.include(basename(TEMPLATE))
     })
 
-    it('the two example instances have their own ports, and share everything else', async () => {
+    it('the two example instances use four different ports and trust a local balancer', async () => {
       const variables = ['one', 'two'].map((name) => {
         const text = read(`${SEVERAL}/${name}.env`)
         expect(text).to.include(`/etc/mesh-companion/${name}.env`).and.include(`mesh-companion-sidecar@${name}`)

@@ -93,7 +93,7 @@ describe('The monitoring of the sidecar', () => {
     }
   })
 
-  it('the documents name only metrics that the sidecar exports in their alerts', () => {
+  it('the alerts in the documents use only metrics that the sidecar exports', () => {
     const names = rowsIn(textOf('metrics-and-alerts.md', '## Alerts'), 'alert').flatMap(([, expression]) =>
       codesIn(expression).flatMap((code) => code.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []),
     )

@@ -37,7 +37,7 @@ describe('The scripts in sidecar/deploy', () => {
     ['running', 0, 2],
     ['stopped', 3, 1],
   ] as const)
-    it(`renew-certificate installs the files, and reloads only if running (${state})`, async () => {
+    it(`renew-certificate installs the files, and reloads a running sidecar (${state})`, async () => {
       const bin = await fakePrograms({
         install: 'echo "install $*" >> calls',
         systemctl: `[ "$1" = is-active ] && exit ${isActive}\necho "systemctl $*" >> calls`,
@@ -55,7 +55,7 @@ describe('The scripts in sidecar/deploy', () => {
     })
 
   // Shows: sidecar C12.15.
-  it('send-alert prints the fault from /readyz, and succeeds if there is no answer', async () => {
+  it('send-alert prints the error and exits with 0 if /readyz does not answer', async () => {
     const bin = await fakePrograms({ curl: 'echo refused >&2; exit 7', hostname: 'echo push-1' })
     const { status, stdout } = run(bin, [join(DEPLOY, 'alert/send-alert')])
     expect(status).to.equal(0)
@@ -122,7 +122,7 @@ describe('The scripts in sidecar/deploy', () => {
     })
 
     // Shows: sidecar C12.9.
-    it("the image's build fetches another SQLite binary if the package's does not load", async () => {
+    it("the image's build fetches an SQLite binary if the packaged one does not load", async () => {
       const bin = await fakePrograms({ npm: npm('fits'), 'apt-get': forbidden })
       await makeBinding('for another processor')
       expect(runStep(bin).status).to.equal(0)

@@ -140,7 +140,7 @@ describe('The documentation for app developers', () => {
   })
 
   // Shows: sidecar C15.10.
-  it("app-developers.md shows the bytes of an avatar's hash", () => {
+  it('app-developers.md shows the bytes whose SHA-256 is the avatar hash', () => {
     const text = textOf(NAME, "### The avatar's hash, byte by byte")
     const [, dump = ''] = /^```text\n([\s\S]*?)^```$/m.exec(text) ?? []
     const bytes = Buffer.from(dump.replaceAll(/^((?:[0-9a-f]{2} ?){1,16}).*\n/gm, '$1').replaceAll(' ', ''), 'hex')

@@ -26,7 +26,7 @@ const TOLD = { warnings: ['upstream-down', 'start-failed', 'crashed'], others: [
 
 describe('The documents for operators', () => {
   // Shows: sidecar C12.10.
-  it("the operators' documents have a remedy for exactly the warnings and errors", () => {
+  it("the operators' documents explain exactly the events logged as warning or error", () => {
     const events = namesIn(textOf(TROUBLE, '## Events'), 'event')
     const logged = [...eventsAt('warn', 'error'), ...TOLD.warnings]
     // A dead token is no fault, but phones of a platform that all have one are.
@@ -34,7 +34,7 @@ describe('The documents for operators', () => {
   })
 
   // Shows: sidecar C12.12.
-  it('the documents list exactly the other log events, each with its level', () => {
+  it('the documents list exactly the events logged as info or debug', () => {
     const rows = rowsIn(textOf('every-day.md', '## The log'), 'event')
     const shown = (level: string) => rows.filter((row) => row[1] === level).flatMap(([cell]) => codesIn(cell))
     expect(shown('info')).to.have.members([...eventsAt('info'), ...TOLD.others])
@@ -48,7 +48,7 @@ describe('The documents for operators', () => {
   })
 
   // Shows: sidecar C12.12.
-  it('the documents explain exactly the error codes of the database and of the start', () => {
+  it('the documents explain exactly the codes of database errors and start failures', () => {
     expect(namesIn(textOf(TROUBLE, '## Codes of the database'), 'code')).to.have.members(Object.keys(STORE_FAULTS))
     const addresses = source('api/http-listener.ts').match(/^ {2}E[A-Z]+(?=:)/gm) ?? []
     const start = ['packages_missing', ...addresses.map((code) => code.trim())]

@@ -44,7 +44,7 @@ describe('The callsign rules', () => {
     expect(besides('SMSGTE-1')).to.deep.equal([])
   })
 
-  it('keeps login callsigns reserved even if the lists do not contain them', async () => {
+  it('keeps login callsigns reserved after a change of stations.reserved', async () => {
     const { rules } = await setUp([])
     rules.setLists({ reserved: ['W1AW'], blockedSenders: ['PEST*'] })
     expect(['N0CALL-99', 'W1AW', 'SMSGTE'].map(rules.isReserved)).to.deep.equal([true, true, false])

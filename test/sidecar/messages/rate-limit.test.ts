@@ -4,7 +4,7 @@ import { createRateLimit } from '../../../sidecar/messages/rate-limit.ts'
 
 describe('The rate limit', () => {
   // Shows: sidecar C1.18.
-  it('the rate limit allows each client a maximum of requests in each window', () => {
+  it('the rate limit admits a fixed number of requests per client and window', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 2 })
     expect([0, 1, 2, 999].map((index) => limit.take('a', index))).to.deep.equal([true, true, false, false])
     expect([1000, 1001, 1002].map((index) => limit.take('a', index))).to.deep.equal([true, true, false])
@@ -32,7 +32,7 @@ describe('The rate limit', () => {
     expect(limit.take('a', 5000)).to.equal(false)
   })
 
-  it("in any time as long as a window, at most two windows' requests are allowed", () => {
+  it('the rate limit admits at most twice the maximum in any interval of one window', () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat(300), { minLength: 1, maxLength: 200 }),

@@ -15,7 +15,7 @@ const packet = (body: string, source = 'A') => latin1(`${source}>APRS,TCPIP*,qAC
 /** A line as it is handed over: each byte of it one character. */
 const latin1 = (line: string) => Buffer.from(line).toString('latin1')
 
-describe('The receiver', () => {
+describe('The receiver of packet lines', () => {
   const stores = temporaryStores()
   const { log, lines: logged } = recordedLog('info')
 
@@ -195,7 +195,7 @@ describe('The receiver', () => {
     expect(sent).to.have.length(1)
   })
 
-  it('counts a message as not addressed if its station unregisters meanwhile', async () => {
+  it('a message counts in messages_not_addressed if its station has just unregistered', async () => {
     const { receive, store, counts, sent } = await setUp((original) => async (...call) => {
       await store.stations.remove('B')
       return original(...call)
@@ -206,7 +206,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C8.8.
-  it('sends no acks and counts lost messages while the store fails, until it recovers', async () => {
+  it('acknowledges no message while the store fails, and counts the messages as lost', async () => {
     let broken = true
     const { receive, counts, sent } = await setUp((original) => (...call) => {
       return broken ? Promise.reject(new Error('disk full')) : original(...call)
@@ -233,7 +233,7 @@ describe('The receiver', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('warns once of messages that arrive after the store closed, and does not fail', async () => {
+  it('counts messages that arrive after the store closed, and warns only once', async () => {
     const { receive, store, counts, sent } = await setUp()
     await store.close()
     for (const seqId of [1, 2]) await receive([packet(`:B        :one{${seqId}`)])

@@ -163,7 +163,7 @@ describe('A connection to APRS-IS', () => {
     expect(reasons()[0]).to.equal('no connection within 10 s')
   })
 
-  it('does not log in if its callsign may be in use elsewhere after connecting', async () => {
+  it('does not log in after connecting if its callsign may be in use elsewhere', async () => {
     let mayLogIn = true
     network.hold()
     open({ mayLogIn: () => mayLogIn })

@@ -10,12 +10,12 @@ describe('The readiness of the filters', () => {
     expect(isHeard(wanted, [], [new Set(['A', 'B', 'D', 'E'])])).to.equal(false)
   })
 
-  it('the filters are not ready while no connection is up, even without stations', () => {
+  it('the filters are not ready without a connection, even if there are no stations', () => {
     expect(isHeard(new Set(), [], [])).to.equal(false)
     expect(isHeard(new Set(), [], [new Set()])).to.equal(true)
   })
 
-  it('readiness of the filters follows changes of stations and connections', () => {
+  it('the filters become ready or unready as stations and connections change', () => {
     const heard = watchHeard()
     const [first, both, second] = [new Set(['A']), new Set(['A', 'B']), new Set(['B'])]
     expect(heard(both, [], [])).to.equal(false)

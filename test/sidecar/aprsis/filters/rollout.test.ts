@@ -71,7 +71,7 @@ describe('The rollout of a connection plan', () => {
       for (const [members, steps, rest] of situations) expect(nextSteps(members, rest)).to.deep.equal(steps)
     })
 
-  it('of two filters that exchange stations, only one changes at a time', () => {
+  it('changes filters one by one if each drops a station that the other one keeps', () => {
     const steps = nextSteps([
       member(1, ['A', 'B'], { next: new Set(['A']) }),
       member(2, ['A', 'B'], { next: new Set(['B']) }),
@@ -80,7 +80,7 @@ describe('The rollout of a connection plan', () => {
   })
 
   // Shows: sidecar C7.10.
-  it('keeps every registered station in a filter through any sequence of plans', () => {
+  it('any sequence of connection plans keeps every registered station in a filter', () => {
     const keys = fc.subarray(['A', 'B', 'C', 'D', 'E', 'F'])
     // Any plan that has a place for each station: the rollout must not rely on the planner.
     const action = fc.oneof(

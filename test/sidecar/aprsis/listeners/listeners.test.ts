@@ -67,7 +67,7 @@ describe('Several instances at APRS-IS', () => {
   const callsOf = (item: LinkHarness | undefined) => item?.link.status().connections.map(({ callsign }) => callsign)
 
   describe('The election of instances that listen at APRS-IS', () => {
-    it('aprsis.listeners instances listen, the first with the configured callsign', async () => {
+    it('as many instances listen as aprsis.listeners allows, one with aprsis.callsign', async () => {
       const [a, b, c] = await startThree()
       expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
       expect([a, b, c].map(callsOf)).to.deep.equal([[CALL], ['N0CALL-99'], []])
@@ -96,7 +96,7 @@ describe('Several instances at APRS-IS', () => {
       expect(a?.link.status().others.map(({ instance }) => instance)).to.deep.equal(['b'])
     })
 
-    it('an instance with aprsis.listen false never listens, even if no other does', async () => {
+    it('an instance with aprsis.listen false never listens, even without other listeners', async () => {
       const deaf = start('deaf', { listen: false })
       const second = await ready('other')
       await clock.advance(2000)
@@ -159,7 +159,7 @@ describe('Several instances at APRS-IS', () => {
       await first.until(() => !first.link.status().connected)
     }
 
-    it('an offline listener yields after 30 s, and later only takes a vacant slot', async () => {
+    it('a listener offline for 30 s is replaced, and returns only if a listener fails', async () => {
       const a = await ready('a', {}, { connect })
       const b = await ready('b')
       const c = start('c')
@@ -184,7 +184,7 @@ describe('Several instances at APRS-IS', () => {
   })
 
   describe('The listeners while the store is unreachable', () => {
-    it('listeners stay logged in during a store outage, even if their store returns last', async () => {
+    it('listeners stay logged in during a store outage even if a standby recovers first', async () => {
       const [a, b, c] = await startThree()
       const logins = server.traffic.logins
       for (const name of ['a', 'b', 'c']) leases.unreachableBy.add(name)
@@ -217,7 +217,7 @@ describe('Several instances at APRS-IS', () => {
       expect(server.traffic.replaced).to.equal(0)
     })
 
-    it('an instance that slept past its lease logs in only once the store is back', async () => {
+    it('an instance suspended beyond its lease logs in only once the store is reachable', async () => {
       const a = await ready('a')
       const { logins } = server.traffic
       leases.unreachableBy.add('a')
@@ -231,7 +231,7 @@ describe('Several instances at APRS-IS', () => {
       await a.ready()
     })
 
-    it('a listener without store yields for good if another one takes its callsign', async () => {
+    it('a listener cut off from the store stops if another one logs in with its callsign', async () => {
       const [a, , c] = await startThree()
       leases.unreachableBy.add('a')
       await clock.advance(8000)
@@ -283,7 +283,7 @@ describe('Several instances at APRS-IS', () => {
       expect(Object.keys(leases.holders()).filter((name) => name.startsWith('call/'))).to.have.length(1)
     })
 
-    it('a listener replaces a lost callsign, unless it is the configured one', async () => {
+    it('a listener replaces a callsign that another one took, except aprsis.callsign', async () => {
       stations = stationKeys(900)
       const a = await ready('a')
       const b = await ready('b')
@@ -354,7 +354,7 @@ describe('Several instances at APRS-IS', () => {
       expect(serversOf(a)).to.deep.equal(['T2FIX'])
     })
 
-    it('a listener stays on the only server after three further tries', async () => {
+    it('a listener shares a server with another listener after three tries to avoid it', async () => {
       await ready('a')
       await clock.advance(1000)
       await ready('b')

@@ -33,14 +33,14 @@ describe('The APRS-IS filter', () => {
   })
 
   // Shows: sidecar C4.30.
-  it('the APRS-IS filter adds SSID 0 for stations without SSID, up to nine characters', () => {
+  it('the APRS-IS filter adds CALL-0 for each station CALL of up to 7 characters', () => {
     const stations = new Set(['BB1BB', 'AA1AA-0A', 'CC1CCCC', 'DD1DDDDD'])
     expect(filterText(stations, 'N0CALL', narrow)).to.equal('g/AA1AA-0A/BB1BB/BB1BB-0/CC1CCCC/CC1CCCC-0/DD1DDDDD')
     expect(filterText(new Set(['BB1BB']), 'N0CALL', tracking)).to.equal('g/BB1BB/BB1BB-0 b/BB1BB/BB1BB-0')
   })
 
   // Shows: sidecar C17.8.
-  it('requests messages to all SSIDs by one name, and tracks no other SSIDs', () => {
+  it('the APRS-IS filter requests messages to CALL*, but tracks only registered SSIDs', () => {
     const stations = new Set(['AA1AA*', 'BB1BB-1', 'AA1AA-1'])
     expect(filterText(stations, 'N0CALL', narrow)).to.equal('g/AA1AA*/AA1AA-1/BB1BB-1')
     expect(filterText(stations, 'N0CALL', tracking)).to.equal('g/AA1AA*/AA1AA-1/BB1BB-1 b/AA1AA-1/BB1BB-1')

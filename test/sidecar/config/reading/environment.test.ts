@@ -59,7 +59,7 @@ describe('The environment variables of the sidecar', () => {
   })
 
   // Shows: sidecar C13.11.
-  it('only warns of SIDECAR_ variables that an orchestrator sets for a service', () => {
+  it('ignores SIDECAR_ variables that an orchestrator sets for a service, and warns', () => {
     const { overrides, warnings } = read({
       SIDECAR_PORT: 'tcp://10.0.0.1:8080',
       SIDECAR_PORT_8080_TCP_ADDR: '10.0.0.1',

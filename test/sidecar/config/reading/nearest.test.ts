@@ -3,8 +3,8 @@ import { nearest } from '../../../../sidecar/config/reading/nearest.ts'
 
 const isKnown = ['callsign', 'passcode', 'port', 'host']
 
-describe('The nearest known name', () => {
-  it('suggests the known name that a typing mistake has changed', () => {
+describe('The suggestion of a known name', () => {
+  it('suggests the known name that differs only by a typing mistake', () => {
     expect(nearest('callsing', isKnown)).to.equal('callsign')
     expect(nearest('Passcode', isKnown)).to.equal('passcode')
     expect(nearest('prt', isKnown)).to.equal('port')

@@ -199,7 +199,7 @@ describe('The configuration of the sidecar', () => {
     })
     const listening = (listen: object) => problemsOf({ listen }, { files })
 
-    it('accepts a certificate chain with text between, and names a broken file', () => {
+    it('accepts text between the certificates of a chain, and reports an invalid file', () => {
       for (const certFile of ['cert.pem', 'chain.pem'])
         expect(listening({ certFile, keyFile: 'key.pem' })).to.deep.equal([])
       const problems = listening({ certFile: 'broken.pem', keyFile: 'key.pem' })
@@ -295,7 +295,7 @@ describe('The configuration of the sidecar', () => {
       it(`explains where to get the right file if the operator names ${caseName}`, () =>
         expectOne(push('given'), text, says))
 
-    it('reports a certificate given as a key, and joined certificates in a CA file', async () => {
+    it('reports a certificate in place of a key, and CA certificates joined on one line', async () => {
       const { cert } = (await makeCertificates()).server
       expectOne({ apns: { ...apns, keyFile: 'given' } }, cert, /is a certificate, not the .p8 signing key.*Keys/)
       expectOne({ fcm: { caFile: 'given' } }, cert.trimEnd() + cert, /joined without a line break.*line of its own/)

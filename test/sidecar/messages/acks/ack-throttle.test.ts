@@ -21,7 +21,7 @@ describe('The ack throttle', () => {
   })
 
   // Shows: sidecar C1.17, C4.28.
-  it("limits acks a minute to a sender over all stations, to ten times one station's", () => {
+  it('the ack limit of a sender over all stations is ten times the limit per station', () => {
     const throttle = createAckThrottle(LIMITS)
     for (let i = 0; i < 100; i++) {
       expect(throttle.allows(message('x', 'A', `B${i}`), i * 100)).to.equal(true)
@@ -32,7 +32,7 @@ describe('The ack throttle', () => {
     expect(throttle.allows(message('x', 'A', 'C'), 60_000)).to.equal(true)
   })
 
-  it('spellings of a callsign share one ack limit, but each spelling gets its own ack', () => {
+  it('acknowledges each spelling of a callsign, but counts all towards one ack limit', () => {
     const throttle = createAckThrottle(LIMITS)
     for (const from of ['W2AW', 'W2AW-0', 'w2aw']) {
       expect(throttle.allows(message('1', from), 0)).to.equal(true)

@@ -139,7 +139,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.3.
-  it('recognizes duplicates after --move-to, even of messages dropped before it', async () => {
+  it('recognizes duplicates after --move-to, even of messages dropped from the ring', async () => {
     const file = await openFile()
     await register(file, 'N0CALL')
     const sent = ['1', '2', '3', '4'].map((seqId) => message(`m${seqId}`, { seqId }))

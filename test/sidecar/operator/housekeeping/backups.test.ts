@@ -147,7 +147,7 @@ describe('The backups', () => {
     expect(await files()).to.deep.equal([nameAt(NOON + HOUR_MS)])
   })
 
-  it('makes no backups without a folder; a start fails if the folder is unusable', async () => {
+  it('makes no backups without a folder, and does not start with an unusable folder', async () => {
     const opened = await open({ folder: null })
     expect(await opened.make()).to.deep.equal({ kind: 'off' })
     await mkdir(folder.path('a'))
