@@ -106,7 +106,8 @@ describe('documents of the package', () => {
     expect(DOCUMENTS.filter(({ text }) => /npx (?:-\S+ )*mesh-companion-/.test(text))).to.deep.equal([])
   })
 
-  it('documents install the package from a file, because others may own its name', () => {
+  // The package is in no registry, so anyone may publish another one under its name.
+  it('documents install the package from a file, never by its name from a registry', () => {
     const { version } = JSON.parse(readDocument('package.json')) as { version: string }
     const named = DOCUMENTS.flatMap(({ path, text }) =>
       [...text.matchAll(/(?:npm (?:install|i|add|exec)|npx|yarn add|pnpm add) [^\n`]*/g)].flatMap(([line]) =>

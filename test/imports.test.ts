@@ -53,7 +53,7 @@ describe('imports between modules', () => {
   const sidecar = importsBelow('sidecar')
   const fixtures = importsBelow('fixtures')
 
-  it('more than 20 imports are found in each of plugin, sidecar and fixtures', () => {
+  it('this test finds over 20 imports each in plugin, sidecar and fixtures', () => {
     for (const imports of [plugin, sidecar, fixtures]) expect(imports.length).to.be.above(20)
   })
 
@@ -72,7 +72,7 @@ describe('imports between modules', () => {
     ).to.deep.equal([])
   })
 
-  it('the test kit imports nothing that its users would not have', () => {
+  it('fixtures/testing.ts imports only packaged files and dependencies of the package', () => {
     const kit = new Set(['fixtures/testing.ts'])
     for (const file of kit) for (const { from, to } of fixtures) if (from === file) kit.add(to)
     const files = [...kit].filter((file) => file.endsWith('.ts'))
@@ -122,7 +122,7 @@ describe('imports between modules', () => {
     const { modules, open, faces } = layers[half]
     const shared = open.map((name) => `${half}/${name}.ts`)
 
-    it(`the list of layers contains every module and root file of ${half}`, () => {
+    it(`the list of layers in this test has each folder and root file of the ${half}`, () => {
       const names = readdirSync(join(ROOT, half), { recursive: true, encoding: 'utf8' })
       const sources = names.filter((name) => name.endsWith('.ts')).map((name) => name.split(sep))
       const folders = new Set(sources.filter(({ length }) => length > 1).map(([folder]) => folder))
@@ -142,7 +142,7 @@ describe('imports between modules', () => {
       })
     }
 
-    it(`files that all of ${half} may import do not import other modules`, () => {
+    it(`shared root files of the ${half} import only each other`, () => {
       const wrong = violations(
         imports,
         ({ from, to }) => shared.includes(from) && to.startsWith(`${half}/`) && !shared.includes(to),
@@ -152,7 +152,7 @@ describe('imports between modules', () => {
   }
 
   // Shows: sidecar C15.5.
-  it("the app's client imports only types from outside its folder, and no package", () => {
+  it('sidecar/client imports no package, and only types from other folders', () => {
     const files = readdirSync(join(ROOT, 'sidecar/client')).filter((name) => name.endsWith('.ts'))
     const outside = files.flatMap((name) => {
       const text = readFileSync(join(ROOT, 'sidecar/client', name), 'utf8')
@@ -188,7 +188,7 @@ describe('imports between modules', () => {
     expect(circlesIn(folders)).to.deep.equal([])
   })
 
-  it('the code for authorization requests does not import the code for answers', () => {
+  it('plugin/provider/authorization imports nothing from plugin/provider/answers', () => {
     const wrong = violations(
       plugin,
       ({ from, to }) => from.startsWith('plugin/provider/authorization/') && to.startsWith('plugin/provider/answers/'),

@@ -73,7 +73,7 @@ const CARD_DISTANCE = `Math.min(100, ...[...document.querySelectorAll('main')]
 /**
  * Checks every page of the product, its fixtures and its example: axe-core finds no violation, and nothing overflows.
  */
-describe('a page in a browser', () => {
+describe('accessibility of the pages in a browser', () => {
   let browser: Browser
   let context: BrowserContext
   let page: Page

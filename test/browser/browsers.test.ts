@@ -110,7 +110,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 }
 
-describe('users of a host on another site than the IdP', () => {
+describe('logins across sites in real browsers', () => {
   let tls: ServerFiles
   let setup: Setup | undefined
 
@@ -124,7 +124,7 @@ describe('users of a host on another site than the IdP', () => {
   after(() => tls.remove())
 
   for (const name of BROWSER_NAMES) {
-    describe(`with ${name}`, () => {
+    describe(`cross-site logins in ${name}`, () => {
       const person = useBrowser(name)
 
       for (const [title, { options = {}, run }] of Object.entries(CASES)) {

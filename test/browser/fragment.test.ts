@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { pagesAtHost } from '../support/chromium.ts'
 import type { SetupOptions } from '../support/sign-in-setup.ts'
 
-describe('IdP answer in the fragment, in a real browser', () => {
+describe('a browser that receives the IdP answer in the URL fragment', () => {
   const pages = pagesAtHost()
   const { open } = pages
 
@@ -11,7 +11,7 @@ describe('IdP answer in the fragment, in a real browser', () => {
     registered: { response_types: ['code id_token'] },
   }
 
-  it("a login by fragment works and leaves no IdP answer in the browser's history", async () => {
+  it('a user signs in by URL fragment, and the browser history contains no IdP answer', async () => {
     const page = await open(HYBRID)
     const [complaints, posted]: [string[], string[]] = [[], []]
     page.on('console', (line) => complaints.push(line.text()))

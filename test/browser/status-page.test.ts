@@ -47,7 +47,7 @@ describe("the sidecar's status page in a browser", () => {
     })
   }
 
-  it("the sidecar's status page begins with all is well after a busy hour", async () => {
+  it("the sidecar's status page says Ready if the database, APRS-IS and gateways work", async () => {
     const gateways = eventfulStatus().gateways.map((gateway) => ({
       ...gateway,
       state: 'working' as const,
@@ -66,7 +66,7 @@ describe("the sidecar's status page in a browser", () => {
     }
   })
 
-  describe("the sidecar's status page after an eventful hour", () => {
+  describe("the sidecar's status page after outages", () => {
     let eventful: HttpListener
     before(async () => {
       eventful = await serve()
@@ -75,7 +75,7 @@ describe("the sidecar's status page in a browser", () => {
 
     for (const colorScheme of ['light', 'dark'] as const) {
       // Shows: sidecar C12.7, O1.5.
-      it(`the sidecar's status page shows an eventful hour in ${colorScheme}`, async () => {
+      it(`the sidecar's status page shows outages in the ${colorScheme} color scheme`, async () => {
         await open(eventful.url, { colorScheme, javaScriptEnabled: true })
         await picture(`status-eventful-${colorScheme}`)
         expect(problems).to.deep.equal([])

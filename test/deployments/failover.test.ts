@@ -148,7 +148,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('the store does not return to an old primary even if it is writable again', async () => {
+  it('the store does not return to an old primary that becomes writable again', async () => {
     await start()
     const store = await open()
     await pair.primary.kill()
@@ -172,7 +172,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('the store refuses an old primary at its host name, and waits for the new one', async () => {
+  it('the store waits for the new primary if the database address leads to the old one', async () => {
     await start(false)
     const way = await startTcpRelay(Number(portOf(pair.primary)))
     closing.push(way.close)
@@ -254,7 +254,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('after a stale standby was promoted, every instance serves only its data', async () => {
+  it('all sidecars drop cached data that a promoted stale standby lacks', async () => {
     await start(false)
     const [firstStore, two] = [await open(), await open(both(), 'two')]
     const rings = [firstStore, two].map((store) => createRingCache(store))

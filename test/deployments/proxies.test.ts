@@ -121,7 +121,7 @@ describe('A proxy in front of sidecars', function () {
   // Shows: sidecar P1.12.
   for (const name of PROXIES)
     for (const count of [1, 2])
-      it(`a flood by one client delays no other behind ${name} (sidecars: ${count})`, async function () {
+      it(`a flood by one client causes no errors for others: ${name}, sidecars: ${count}`, async function () {
         const sidecars = await Promise.all(
           Array.from({ length: count }, () => sidecar({ listen: { ...LISTEN, port: 0 } })),
         )
@@ -153,7 +153,7 @@ describe('A proxy in front of sidecars', function () {
       })
 
   // Shows: sidecar P1.13.
-  it('--check --live --public finds nginx, and prints the missing trustProxy line', async function () {
+  it("the sidecar's --check --live --public reports a missing trustProxy behind nginx", async function () {
     const [relayPort, url] = [await freePort(), `https://localhost:${port}`]
     const { configure, remove } = await createSidecarFolder()
     closing.push(remove)
@@ -295,7 +295,7 @@ describe('A proxy in front of sidecars', function () {
       await expectRefusedAlone(flood, 429)
     })
 
-  it('the documented nginx file avoids an instance that cannot reach its database', async function () {
+  it('behind nginx as documented, few requests fail if one sidecar loses its database', async function () {
     const api = [await freePort(), await freePort()] as const
     const { relay } = await pair(api, await freePort())
     const site = siteOf('nginx', api).replace(`127.0.0.1:${api[0]}`, `127.0.3.1:${api[0]}`)

@@ -42,7 +42,7 @@ describe('The package of the sidecar alone', function () {
   after(() => folder.remove())
 
   // Shows: sidecar C12.13.
-  it("the sidecar's package has unit, documents and libraries, but no plugin or tests", () => {
+  it("the sidecar's package has a systemd unit, documents and libraries, but no plugin", () => {
     const inside = entries.map((entry) => entry.replace(/^mesh-companion\//, ''))
     expect(inside).to.include.members([
       'bin/mesh-companion-sidecar',
@@ -76,7 +76,7 @@ describe('The package of the sidecar alone', function () {
   })
 
   // Shows: sidecar C12.13.
-  it('the unpacked sidecar package registers, receives, pushes and syncs', async () => {
+  it('the sidecar from its package registers a phone, receives a message and pushes it', async () => {
     const installed = await createFolder('installed')
     const [upstream, fcm] = await Promise.all([startAprsIs(), startFcm()])
     let stop = async () => {}

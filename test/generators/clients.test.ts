@@ -43,7 +43,7 @@ describe('A client generated from openapi.json', () => {
   }
 
   // Shows: sidecar C15.8.
-  it('the generated Kotlin client compiles, does all calls, and reads unknown errors', async function () {
+  it('the generated Kotlin client makes every API request and reads unknown errors', async function () {
     this.timeout(8 * MINUTES)
     const tools = await had(javaTools(), this)
     await openApiGenerator(tools, 'kotlin')
@@ -63,7 +63,7 @@ describe('A client generated from openapi.json', () => {
   })
 
   // Shows: sidecar C15.8.
-  it('the generated Swift client has wide integers, an enum of errors, and the address', async function () {
+  it('the generated Swift client has Int64 times, an ErrorCode enum and the server URL', async function () {
     this.timeout(8 * MINUTES)
     await openApiGenerator(await had(javaTools(), this), 'swift6')
     const model = (name: string) => readFile(join(folder, `Sources/OpenAPIClient/Models/${name}.swift`), 'utf8')
@@ -99,7 +99,7 @@ describe('A client generated from openapi.json', () => {
   })
 
   // Shows: sidecar C15.8.
-  it('the generated Python client does all calls', async function () {
+  it('the generated Python client makes every API request', async function () {
     this.timeout(8 * MINUTES)
     const python = join(await had(pythonTools(), this), 'venv/bin/python')
     const options = ['generate', '--url', document(), '--meta', 'none', '--output-path', 'generated']
@@ -109,7 +109,7 @@ describe('A client generated from openapi.json', () => {
   })
 
   // Shows: sidecar C15.8.
-  it('the generated TypeScript client compiles and does all calls', async function () {
+  it('the generated TypeScript client compiles and makes every API request', async function () {
     this.timeout(8 * MINUTES)
     const modules = join(await had(typescriptTools(), this), 'node_modules')
     await symlink(modules, join(folder, 'node_modules'))

@@ -47,7 +47,7 @@ describe("moving an account's devices and rights", () => {
     expect((await setup.account(person)).siteadmin).to.equal(undefined)
   })
 
-  it('a move of page settings alone writes one event, and its repetition none', async () => {
+  it("moving an account's page settings twice writes only one event", async () => {
     const [oldPerson, newPerson] = [setup.person(), setup.person()]
     const page = await setup.open(await signedIn(setup, oldPerson))
     page.send({ action: 'userWebState', state: JSON.stringify({ uiMode: '3' }) })
@@ -64,7 +64,7 @@ describe("moving an account's devices and rights", () => {
   })
 
   // Shows: plugin 6.18.
-  it('a move transfers all of an account, locks the old account and writes one event', async () => {
+  it('an account move transfers all rights, locks the old account and writes one event', async () => {
     const page = await setup.open(browser)
     const movesInLog = async () => (await pluginLines(setup)).filter(({ event }) => event === 'account-moved').length
     const [earlierEvents, earlierMoves] = [(await setup.data.events()).length, await movesInLog()]
@@ -89,7 +89,7 @@ describe("moving an account's devices and rights", () => {
   })
 })
 
-describe('a move of an account that fails half-way', () => {
+describe('an account move that fails halfway', () => {
   const broken = alteredProgram(`
     const set = server.db.Set.bind(server.db)
     server.db.Set = (record, done) =>
@@ -117,10 +117,10 @@ describe('a move of an account that fails half-way', () => {
   })
 })
 
-describe('a move in the older tested version of MeshCentral', () => {
+describe('an account move in the older tested version of MeshCentral', () => {
   const setup = useMesh(async () => ({ installation: await installMeshCentral(OLDER_VERSION) }))
 
-  it('MeshCentral of the older tested version shows a move at once in open pages', async () => {
+  it('the older tested MeshCentral shows an account move at once in open pages', async () => {
     const admin = await createAdministrator(setup, 'tom', setup.open)
     const person = setup.person()
     const page = await setup.open(await signedIn(setup, person))

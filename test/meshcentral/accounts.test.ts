@@ -47,7 +47,7 @@ describe('accounts in MeshCentral', () => {
     }
   })
 
-  it('creates no account for an id that would run as a script, and logs the remedy', async () => {
+  it('creates no account for a sub that contains script code, and logs the remedy', async () => {
     const person = { ...setup.person(), sub: `x",10);alert(1);("` }
     setup.idp.setUser({ ...person, claims: { name: person.name, ...person.claims } })
     const lines = await linesOf(setup, async () => {
@@ -79,7 +79,7 @@ describe('accounts in MeshCentral', () => {
     expect(changed.email).to.equal('new@example.test')
   })
 
-  it("an account's id has the subject unchanged, even with special characters", async () => {
+  it('an account id contains the sub claim unchanged, even with special characters', async () => {
     const person = { ...setup.person(), sub: 'a/b c$d.e%f|g' }
     setup.idp.setUser({ ...person, claims: { name: 'Odd' } })
     const browser = await signedIn(setup, person)

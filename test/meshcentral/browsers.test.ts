@@ -10,7 +10,7 @@ describe('MeshCentral in real browsers', () => {
   const mesh = useMesh()
 
   for (const name of BROWSER_NAMES) {
-    describe(`in ${name}`, () => {
+    describe(`several MeshCentral tabs in ${name}`, () => {
       const browser = useBrowser(name)
 
       const signIn = async (): Promise<Tab> => {

@@ -11,7 +11,7 @@ const withoutOid = (claims: unknown) => {
 }
 
 /** Configurations that worked with the built-in strategy, at IdPs that send claims in only one of two places. */
-describe('accounts that the built-in strategy created', () => {
+describe("accounts that MeshCentral's built-in strategy created", () => {
   let setup: MeshSetup
   afterEach(() => setup.close())
 
@@ -21,7 +21,7 @@ describe('accounts that the built-in strategy created', () => {
   }
   const signInAs = (person: Person) => signIn(setup, setup.browser(), person)
 
-  it('logs that the built-in strategy created an account under sub, with the remedy', async () => {
+  it("a refused login warns that the user's existing account is identified by sub", async () => {
     const byClaims = (claims: object, newAccounts = true) => ({
       domains: { '': { oidc: { newAccounts, custom: { scope: 'openid profile email directory', claims } } } },
     })

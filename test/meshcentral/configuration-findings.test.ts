@@ -11,7 +11,7 @@ describe("mistakes in MeshCentral's configuration", () => {
     },
   })
 
-  it('server warnings and the status page show configuration mistakes without markup', async () => {
+  it("MeshCentral's server warnings and the status page list configuration mistakes", async () => {
     const browser = await signedIn(setup, setup.person({ groups: ['admins'] }))
     const page = await setup.open(browser)
     const { warnings } = await page.message(({ action }) => action === 'serverwarnings')

@@ -117,7 +117,7 @@ for (const kind of DATABASES) {
       expect(refused).to.have.length(2 * expected.filter((isHeld) => !isHeld).length)
     })
 
-    it('moving an account transfers devices and rights to the other account', async () => {
+    it('an account move transfers devices and rights to the new account', async () => {
       const [old, next] = [setup.person({ groups: ['admins'] }), setup.person()]
       const admin = await signedIn(setup, old)
       await addDevice(await setup.open(admin))
@@ -153,7 +153,7 @@ for (const kind of DATABASES) {
       expect(headers.location).to.include('id_token_hint=')
     })
 
-    it("a user's logout ends neither guests' tunnels nor other users' database requests", async () => {
+    it("a guest's tunnel stays open when the sharing user and another user sign out", async () => {
       const [maker, bystander] = [await signedIn(setup, setup.person()), await signedIn(setup, setup.person())]
       const bystanderPage = await setup.open(bystander)
       // A pool opens its connections only under load, so send many requests.

@@ -5,7 +5,7 @@ import { sealedBy } from './support/sealed-cookie.ts'
 import { isSignedIn, sessionOf, signedIn, signIn, thiefOf } from './support/session.ts'
 import { closes, useMesh } from './support/use-mesh.ts'
 
-describe('a session that MeshCentral begins by login token or login cookie', () => {
+describe('a session begun by a login token or a login cookie', () => {
   const setup = useMesh({ settings: { allowLoginToken: true } })
 
   const tokenOf = async (browser: ScriptedBrowser) => {
@@ -27,7 +27,7 @@ describe('a session that MeshCentral begins by login token or login cookie', () 
     expect(await setup.verdictOn(page.auth)).to.equal('signed in')
   }
 
-  it('sessions begun by login token or login cookie outlive a logout and a restart', async () => {
+  it('a session begun by a login token outlives the session that created the token', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const token = await tokenOf(browser)
@@ -48,7 +48,7 @@ describe('a session that MeshCentral begins by login token or login cookie', () 
     for (const session of all) await expectAlive(session, person)
   })
 
-  it('a session from a login link ends with the session that created the link', async () => {
+  it('a session begun by a login cookie ends with the session that created the cookie', async () => {
     const person = setup.person()
     const [browser, otherSession] = [await signedIn(setup, person), await signedIn(setup, person)]
     const [derived, otherDerived] = [
@@ -67,7 +67,7 @@ describe('a session that MeshCentral begins by login token or login cookie', () 
     expect(await isSignedIn(setup, otherDerived)).to.equal(true)
   })
 
-  it('a session begun by login token ends with its own logout or a login', async () => {
+  it('a session begun by a login token ends when its browser signs out or in again', async () => {
     const person = setup.person()
     const token = await tokenOf(await signedIn(setup, person))
     const [first, second] = [await visit(token), await visit(token)]

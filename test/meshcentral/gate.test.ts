@@ -10,7 +10,7 @@ const LOCKED = 32
 const [NEAR, FAR] = ['11.22.33.44', '55.66.77.88']
 const statusOf = async (browser: ScriptedBrowser, address: string) => (await browser.step(address)).status
 
-describe("MeshCentral's own conditions for a login", () => {
+describe("MeshCentral's domain settings that restrict logins", () => {
   const setup = useMesh({
     settings: {
       trustedProxy: ['127.0.0.1'],
@@ -27,7 +27,7 @@ describe("MeshCentral's own conditions for a login", () => {
     },
   })
 
-  it("the login route refuses the same addresses as MeshCentral's own pages", async () => {
+  it("the login route refuses the same IP addresses as MeshCentral's login page", async () => {
     for (const [domain, address, isAllowed] of [
       ['', FAR, true],
       ['blocked', '66.1.2.3', false],
@@ -57,7 +57,7 @@ describe("MeshCentral's own conditions for a login", () => {
     expect(isApp(await near.get(answer))).to.equal(true)
   })
 
-  it("refuses a login without MeshCentral's login key, and keeps the key in a login", async () => {
+  it("refuses a login without MeshCentral's loginKey, and keeps the key in the address", async () => {
     const key = setup.urlOf('key')
     for (const query of ['', '?key=', '?key=k', '?key=k1&key=k1']) {
       expect(await statusOf(setup.browser(), `${key}auth-oidc${query}`), query).to.equal(404)
@@ -76,7 +76,7 @@ describe("MeshCentral's own conditions for a login", () => {
     expect(new URL(failed.url).searchParams.get('key')).to.equal('only')
   })
 
-  it("logout keeps MeshCentral's login key", async () => {
+  it("the login page after a logout keeps MeshCentral's loginKey in its address", async () => {
     const browser = setup.browser()
     await signIn(setup, browser, setup.person(), { domain: 'key', path: 'auth-oidc?key=k1' })
     expect(await statusOf(browser, `${setup.urlOf('key')}logout`)).to.equal(404)
@@ -89,7 +89,7 @@ describe("MeshCentral's own conditions for a login", () => {
     expect(await statusOf(browser, `${setup.urlOf('key')}login`)).to.equal(404)
   })
 
-  it('the login route answers 404 unless the request has the required header', async () => {
+  it('the login route answers 404 to requests without userRequiredHttpHeader', async () => {
     const address = `${setup.urlOf('header')}auth-oidc`
     const browser = setup.browser()
     expect((await browser.step(address)).status).to.equal(404)
@@ -97,7 +97,7 @@ describe("MeshCentral's own conditions for a login", () => {
     expect((await browser.step(address, { headers: { 'x-corp': 'yes' } })).status).to.equal(302)
   })
 
-  it('a locked account is signed out at its next request (message 110)', async () => {
+  it('the next request of a locked account shows the login page with message 110', async () => {
     const person = setup.person({ groups: ['locked out'] })
     const browser = await signedIn(setup, person)
     const admin = await setup.open(await signedIn(setup, setup.person({ groups: ['mesh-admins'] })))
@@ -112,7 +112,7 @@ describe("MeshCentral's own conditions for a login", () => {
   })
 })
 
-describe("MeshCentral's conditions in its settings", () => {
+describe("MeshCentral's server settings that restrict logins", () => {
   const domains = { '': { oidc: { groups: { siteadmin: ['mesh-admins'] } } }, path: {} }
   const setup = useMesh({ domains, settings: { maintenanceMode: 'soon back' } })
 

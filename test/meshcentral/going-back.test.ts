@@ -37,7 +37,7 @@ function convertedBack(places: Places): unknown {
   return JSON.parse(output).domains[''].authStrategies.oidc
 }
 
-describe('the return to the built-in strategy', () => {
+describe("MeshCentral's built-in strategy after the checker's option --back", () => {
   let setup: MeshSetup
   afterEach(() => setup.close())
 
@@ -48,7 +48,7 @@ describe('the return to the built-in strategy', () => {
     await setup.register({ scope: 'openid profile email' })
   }
 
-  it('the built-in strategy applies the group rules of a configuration made by --back', async () => {
+  it("MeshCentral's built-in strategy applies the group rules that --back converted", async () => {
     await start(convertedBack)
     const admin = setup.person({ groups: ['mesh-users', 'mesh-admins'] })
     await signIn(setup, setup.browser(), admin)
@@ -66,7 +66,7 @@ describe('the return to the built-in strategy', () => {
     expect(messageOn(page)).to.equal(111)
   })
 
-  it("the IdP refuses the built-in strategy's scope if --back was not used", async () => {
+  it('the IdP refuses the scope of a configuration that --back did not convert', async () => {
     await start(oidc)
     const browser = setup.browser()
     await browser.get(`${setup.url}auth-oidc`)

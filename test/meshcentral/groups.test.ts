@@ -45,7 +45,7 @@ describe('user groups in MeshCentral', () => {
     return (await page.message(({ responseid }) => responseid === id)).result
   }
 
-  it('mirrors groups with all members in each domain, and notifies open pages', async () => {
+  it('a login creates user groups, changes memberships and notifies open pages', async () => {
     const page = await watcher()
     const person = setup.person({ groups: ['fresh', 'leaving'] })
     await login(person)
@@ -88,7 +88,7 @@ describe('user groups in MeshCentral', () => {
     await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 2)
   })
 
-  it('an administrator can make groups by hand if only some groups are mirrored', async () => {
+  it('an administrator can create user groups if groups.sync mirrors only some groups', async () => {
     expect(await makeGroup(await watcher(), 'By hand')).to.match(/Not allowed in OIDC mode/)
     expect(await makeGroup(await watcher('chosen'), 'Made beside')).to.equal('ok')
   })

@@ -97,7 +97,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
         ['restoreserver.ashx', { auth }],
       ] as const
 
-    it("a guest's cookie gives no user access wherever MeshCentral opens a cookie", async () => {
+    it("no MeshCentral route accepts a guest's cookie instead of a user's cookie", async () => {
       const calls = cookieCalls(installation)
       expect(calls.map(({ name }) => name)).to.deep.equal([...COOKIE_CALLS.keys()])
       const { cookie, unshared } = await share(2, { viewOnly: true })
@@ -160,7 +160,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       expect(openings(cookie).filter(({ isGood }) => isGood)).to.deep.equal([])
     })
 
-    it('accepts uploads of the user who shared a device until that user signs out', async () => {
+    it('the owner of a shared device can upload files to it until the owner signs out', async () => {
       const { owner, page, shared } = await share(2)
       const statuses = async () => {
         const forms = uploads(page.auth, shared).filter(([path]) => !path.startsWith('uploadm'))
@@ -191,7 +191,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       expect(tunnel.isOpen()).to.equal(true)
     })
 
-    it('a guest gets no files, ports or protocols that are not shared', async () => {
+    it('a guest of a shared desktop gets no files, terminal, TCP ports or UDP ports', async () => {
       const { cookie, shared } = await share(2, { viewOnly: true })
       for (const query of [{ p: '5' }, { p: '1' }, { p: '2', tcpport: '22' }, { p: '2', udpport: '53' }]) {
         const tunnel = setup.keep(openRelay(setup, { id: 'of-a-guest', auth: cookie, nodeid: shared, ...query }))

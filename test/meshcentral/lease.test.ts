@@ -17,7 +17,7 @@ describe('three peers of MeshCentral on one database', () => {
     { grant_types: ['authorization_code', 'refresh_token'] },
   )
 
-  it('one peer renews a session, and another takes over 10 s after the first is killed', async () => {
+  it('if the peer that renews a session stops, another MeshCentral peer continues', async () => {
     const [first, second, third] = peers as [MeshSetup, MeshSetup, MeshSetup]
     const { idp } = first
     const renewals = async (more: number) => {

@@ -57,7 +57,7 @@ const MOVED: readonly (readonly [condition: string, logged: string, ...Move[]])[
   ],
 ]
 
-describe('a stored session of single sign-on', () => {
+describe('an existing single sign-on session while the plugin is inactive', () => {
   const setup = useMesh()
   let browser: ScriptedBrowser
   let auth: string

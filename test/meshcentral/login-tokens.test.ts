@@ -73,7 +73,7 @@ describe('a login token of a single sign-on account', () => {
     return refused
   }
 
-  it('a login refused by group rules suspends login tokens until a login succeeds', async () => {
+  it('a login that group rules refuse disables login tokens until the next login', async () => {
     const person = setup.person({ groups: ['staff'] })
     const token = await createToken(setup, await signedIn(setup, person))
     expect(await tryMethods(token)).to.deep.equal(eachMethod(true))
@@ -116,7 +116,7 @@ describe('a login token of a single sign-on account', () => {
     expect(page).to.include('Login tokens of single sign-on accounts have no limit')
   })
 
-  it('a login that fails because of malformed groups does not suspend login tokens', async () => {
+  it('a login that fails because of malformed groups does not disable login tokens', async () => {
     const person = setup.person({ groups: ['staff'] })
     const token = await createToken(setup, await signedIn(setup, person))
     await signIn(setup, setup.browser(), setup.person({ groups: 5 }, person))
@@ -130,7 +130,7 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
   })
   const setup = useMesh(withDays(2))
 
-  it('login tokens stop working loginTokenDays after the last login, until the next', async () => {
+  it('a login token is refused loginTokenDays after the last login, until the next one', async () => {
     const person = setup.person()
     const token = await createToken(setup, await signedIn(setup, person))
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
@@ -142,7 +142,7 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
   })
 
-  it('an invalid loginTokenDays means the minimum, and is logged as an error', async () => {
+  it('logs a configuration error if loginTokenDays is not a number', async () => {
     await setup.restart(withDays('2'))
     const lines = (await pluginLines(setup)).filter(({ event }) => event === 'configuration-error')
     expect(lines.map(({ line }) => line).join()).to.include('loginTokenDays')
@@ -152,7 +152,7 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
 describe("MeshCentral's own checks of login tokens", () => {
   for (const version of [undefined, OLDER_VERSION]) {
     const name = version ?? 'latest version'
-    it(`MeshCentral checks login tokens only in known places: ${name}`, async () => {
+    it(`only the listed MeshCentral code checks login tokens: ${name}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const sources = readdirSync(folder).filter((name) => name.endsWith('.js') && name !== 'meshctrl.js')
       const places = sources.flatMap((name) => {

@@ -11,7 +11,7 @@ import { closes, useMesh } from './support/use-mesh.ts'
 
 const VERSION = '"version": "9.8.7"'
 
-describe('another version of MeshCentral', () => {
+describe('the plugin in an older or untested version of MeshCentral', () => {
   let older: string
   const setup = useMesh(async () => {
     older = await installMeshCentral(OLDER_VERSION)
@@ -19,7 +19,7 @@ describe('another version of MeshCentral', () => {
   })
   const versionWarnings = async () => (await pluginLines(setup)).filter(({ event }) => event === 'untested-version')
 
-  it('the plugin works with the older tested version without a warning', async () => {
+  it('users sign in and out in the older tested MeshCentral without a version warning', async () => {
     const person = setup.person({ groups: ['staff'] })
     const [browser, secondBrowser] = [await signedIn(setup, person), await signedIn(setup, person)]
     const record = await setup.account(person, '', ({ links }) => Object.keys(links ?? {}).length === 1)
@@ -51,7 +51,7 @@ describe('another version of MeshCentral', () => {
     }
   })
 
-  it('the plugin works in an untested MeshCentral, and warns with the tested versions', async () => {
+  it('users sign in to an untested MeshCentral, and a warning lists tested versions', async () => {
     await setup.restart({ installation: await movedInstallation([['package.json', /"version": "[^"]*"/g, VERSION]]) })
     expect(await buttonsOf(setup)).to.deep.equal(['oidc'])
     await signedIn(setup, setup.person())

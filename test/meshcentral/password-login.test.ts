@@ -73,7 +73,7 @@ describe('custom.password_login', () => {
     await createAccount(setup, 'tom')
   })
 
-  it('accounts sign in with passwords in every way if password_login is not set', async () => {
+  it('MeshCentral accepts passwords by form, URL or header if password_login is unset', async () => {
     expect(await waysFor('tom')).to.deep.equal(onAllWays(true))
   })
 
@@ -123,7 +123,7 @@ describe('custom.password_login', () => {
       expect(messageOn(await browser.step(setup.url))).to.equal(ACCESS_DENIED)
     })
 
-  it('warns at start if password_login leaves no site admin or names no account', async () => {
+  it('warns at start if password_login lists no site admin or an unknown account', async () => {
     const [none = { text: '' }] = await warnings()
     expect(JSON.stringify(none)).to.include('no account that may sign in is a site admin')
     await setup.restart(withPasswords({ password_login: ['tom', 'gone'] }))
@@ -132,7 +132,7 @@ describe('custom.password_login', () => {
     expect(warningsText).to.include('no account that may sign in is a site admin')
   })
 
-  it('refuses all passwords if the oidc object with password_login has another error', async () => {
+  it('password_login false refuses all passwords even if the oidc object has an error', async () => {
     await setup.restart({
       settings,
       domains: { '': { oidc: { custom: { password_login: false }, groups: { requierd: 'x' } } } },
@@ -248,7 +248,7 @@ const FORMS = [
 describe("MeshCentral's own sessions and passwords", () => {
   for (const version of [undefined, OLDER_VERSION]) {
     const name = version ?? 'latest version'
-    it(`MeshCentral takes forms with names and passwords only at known routes: ${name}`, async () => {
+    it(`only the listed MeshCentral routes read login forms: ${name}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const source = readFileSync(join(folder, 'webserver.js'), 'utf8')
       const routes = [...source.matchAll(/obj\.app\.post\((url[^,]*),.*bodyParser\.urlencoded.*, (handle\w+)\);/g)]
@@ -256,7 +256,7 @@ describe("MeshCentral's own sessions and passwords", () => {
       expect(forms.filter((form) => /Root|Login|Account|Password/.test(form))).to.deep.equal(FORMS)
     })
 
-    it(`MeshCentral begins sessions and sets passwords only in known places: ${name}`, async () => {
+    it(`only listed MeshCentral functions begin sessions or set passwords: ${name}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const places = ['webserver.js', 'meshuser.js'].flatMap((file) => {
         let inside = ''

@@ -15,7 +15,7 @@ const has = (message: object, text: string) => JSON.stringify(message).includes(
 describe('two peers of MeshCentral on mongo-java-server', () => {
   const peers = usePeers(['one', 'two'], { domains: { '': { members: { newAccounts: true } } } })
 
-  it('a move at one peer shows at once in open pages of the other, and stays', async () => {
+  it('an account move at one peer appears at once in open pages of the other peer', async () => {
     const [first, second] = peers as [MeshSetup, MeshSetup]
     // The first account of a domain is a site admin.
     const admin = await createAdministrator(first, 'tom')

@@ -5,7 +5,7 @@ import { CLIENT } from './support/mesh-setup.ts'
 import { isSignedIn, messageOn, signedIn, signIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
-describe('a replaced issuer', () => {
+describe('accounts and sessions after the issuer was replaced', () => {
   const setup = useMesh({ domains: { '': { oidc: { groups: { siteadmin: 'admins' } } } } })
   let otherIdp: Idp
   before(async () => {

@@ -13,7 +13,7 @@ const every = (sessionCheckMinutes: number) => ({
 })
 const RENEWED = { grant_types: ['authorization_code', 'refresh_token'] }
 
-describe('session checks in MeshCentral', () => {
+describe('periodic session checks in MeshCentral', () => {
   // About once a second.
   const setup = useMesh(every(0.015))
   beforeEach(() => setup.register(RENEWED))
@@ -84,7 +84,7 @@ describe('session checks in MeshCentral', () => {
     })
   }
 
-  it('a front-channel logout ends only the named session, also after a restart', async () => {
+  it('a front-channel logout ends only the session with its sid, also after a restart', async () => {
     await setup.register({
       ...RENEWED,
       backchannel_logout_uri: 'http://127.0.0.1:1/',

@@ -18,7 +18,7 @@ import { closes, useMesh } from './support/use-mesh.ts'
 
 const BACKCHANNEL = 'auth-oidc-backchannel-logout'
 
-describe('a session in MeshCentral', () => {
+describe('single sign-on sessions in MeshCentral', () => {
   const setup = useMesh({
     settings: { trustedProxy: ['127.0.0.1'] },
     domains: {
@@ -33,7 +33,7 @@ describe('a session in MeshCentral', () => {
     anyCertificateFetch(address, { method, headers: { cookie: browser.cookies.header(new URL(address)) ?? '' } })
 
   // Shows: meshcentral 17.
-  it('a session cookie works at one IP address, is small and contains no token', async () => {
+  it('a session cookie contains no token and is refused at another IP address', async () => {
     const groups = Array.from({ length: 50 }, (_, n) => `group ${n}`)
     const near = setup.browser('11.22.33.44')
     await signIn(setup, near, setup.person({ groups }))
@@ -45,7 +45,7 @@ describe('a session in MeshCentral', () => {
     expect(await isSignedIn(setup, thiefOf(setup, near, '55.66.77.88'))).to.equal(false)
   })
 
-  it("a logout ends the session's cookie, open pages and sockets, and no others", async () => {
+  it("a logout invalidates the session's cookies and closes its pages and sockets", async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const page = await setup.open(browser)
@@ -96,7 +96,7 @@ describe('a session in MeshCentral', () => {
     expect(elsewhere.isOpen()).to.equal(true)
   })
 
-  it("wrong answers, HEAD requests and paths like the logout's end no session", async () => {
+  it('a session survives unsolicited callbacks and logout requests by HEAD or POST', async () => {
     const browser = await signedIn(setup, setup.person())
     const page = await setup.open(browser)
     for (const query of ['code=x&state=y', 'error=access_denied&state=y']) {
@@ -117,7 +117,7 @@ describe('a session in MeshCentral', () => {
     expect(page.isOpen()).to.equal(true)
   })
 
-  it('MeshCentral itself signs out password users and domains without single sign-on', async () => {
+  it('password users and users of a domain without single sign-on can sign out', async () => {
     const browser = setup.browser()
     expect(await createLocalAccount(setup, browser, 'localadmin')).to.equal(true)
     expect((await browser.step(`${setup.url}logout`)).headers.location).to.equal('/login')
@@ -132,7 +132,7 @@ describe('a session in MeshCentral', () => {
     expect(page.url).to.deep.equal(`${setup.url}login`)
   })
 
-  it('a back-channel logout ends exactly one session, together with its pages', async () => {
+  it('a back-channel logout with sid ends only that session and closes its open pages', async () => {
     await setup.register({
       backchannel_logout_uri: `${setup.url}${BACKCHANNEL}`,
       backchannel_logout_session_required: true,
@@ -153,7 +153,7 @@ describe('a session in MeshCentral', () => {
   })
 
   // Shows: meshcentral 17.
-  it('a session stays ended after a restart, whichever logout address ended it', async () => {
+  it('a session ended at any of the logout paths stays ended after a restart', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const auths = [(await setup.open(browser)).auth]

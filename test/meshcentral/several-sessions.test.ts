@@ -41,7 +41,7 @@ describe('several sessions of one user in MeshCentral', () => {
   const joins = async (sealed: Sealed) => (await tunnel(sealed)[0].verdict()) === 'joined'
   const twoOf = async (person: Person) => [await signedIn(setup, person), await signedIn(setup, person)] as const
 
-  it("a logout keeps tunnels and cookies of the user's other sessions", async () => {
+  it("a logout leaves tunnels and cookies of the user's other sessions valid", async () => {
     const [ending, remaining] = await twoOf(setup.person())
     const [page, sealed] = [await open(remaining), await cookiesOf(remaining)]
     const fresh = await renewed(page)
@@ -61,7 +61,7 @@ describe('several sessions of one user in MeshCentral', () => {
     }
   })
 
-  it("a logout ends all that the session's pages opened, but no other session", async () => {
+  it("a logout invalidates all cookies of a session's pages and closes its tunnels", async () => {
     const [ending, remaining] = await twoOf(setup.person())
     await open(remaining)
     const [page, sealed] = [await open(ending), await cookiesOf(ending)]
@@ -86,7 +86,7 @@ describe('several sessions of one user in MeshCentral', () => {
     expect(await isSignedIn(setup, remaining)).to.equal(true)
   })
 
-  it("a logout ends the session's tunnels on the agents' port, and no other tunnels", async () => {
+  it("a logout closes only the session's own tunnels on MeshCentral's agent port", async () => {
     const [ending, remaining] = await twoOf(setup.person())
     const [sealed, remainingCookies] = [await cookiesOf(ending), await cookiesOf(remaining)]
     const [endingTunnel, remainingTunnel] = [tunnel(sealed, agents), tunnel(remainingCookies, agents)]
@@ -102,7 +102,7 @@ describe('several sessions of one user in MeshCentral', () => {
     expect(await Promise.all(nextTunnel.map((end) => end.verdict()))).to.deep.equal(['joined', 'joined'])
   })
 
-  it("after a restart, a logout at the IdP ends all that the session's pages opened", async () => {
+  it('a logout at the IdP invalidates cookies and closes sockets even after a restart', async () => {
     const [ended, bystander] = [setup.person(), setup.person()]
     const [ending, remaining] = [await signedIn(setup, ended), await signedIn(setup, bystander)]
     const [endingCookies, remainingCookies] = [await cookiesOf(ending), await cookiesOf(remaining)]
@@ -122,7 +122,7 @@ describe('several sessions of one user in MeshCentral', () => {
     expect(remainingSocket.isOpen()).to.equal(true)
   })
 
-  it('a share link gives its guest no session', async () => {
+  it("MeshCentral's control socket refuses the auth cookie of a share link's guest", async () => {
     const page = await open(await signedIn(setup, setup.person()))
     const { url } = await page.ask('createDeviceShareLink', {
       ...{ nodeid: await addDevice(page), guestname: 'Guest', p: 2, consent: 0, expire: 60, responseid: 'share' },

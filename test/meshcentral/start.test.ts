@@ -13,7 +13,7 @@ describe('the plugin at the start of MeshCentral', () => {
   })
 
   // Shows: meshcentral 4.
-  it('single sign-on works if only a domain with its own host name uses it', async () => {
+  it('a user signs in if only a domain with its own host name has single sign-on', async () => {
     await signedIn(setup, setup.person(), 'dns')
     expect((await setup.browser().step(`${setup.url}auth-oidc`)).status).to.equal(404)
   })

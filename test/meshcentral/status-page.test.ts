@@ -74,7 +74,7 @@ describe('the status page in MeshCentral', () => {
     expect((await pageOf(ofOther, 'other')).body).to.include('of the domain <code>other</code>')
   })
 
-  it("only the status page's own button starts a live check, and no secret is shown", async () => {
+  it('forged requests start no live check, and the status page shows no secret', async () => {
     const browser = await signedIn(setup, admin(), 'night')
     const page = await pageOf(browser, 'night')
     expect(page.body).to.include('data-look="night"')
@@ -162,7 +162,7 @@ describe('the status page in MeshCentral', () => {
     const isTooWide = (page: Page) =>
       page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
 
-    it('the status page opens from My Server, checks live and copies addresses', async () => {
+    it('the status page opens from My Server, copies addresses and starts a live check', async () => {
       const main = await open(admin({ name: 'Ada Admin' }))
       await setup.browser().step(`${setup.url}auth-oidc-callback?code=a-code&state=of-nobody`)
       const page = await openStatus(main)
@@ -201,7 +201,7 @@ describe('the status page in MeshCentral', () => {
       expect(complaints).to.deep.equal([])
     })
 
-    it("the status page opens from MeshCentral's newer look, for administrators only", async () => {
+    it('administrators open the status page from the newer interface; users see no link', async () => {
       const page = await openStatus(await open(admin({ name: 'Nora Newer' }), 'night'))
       expect(page.url()).to.equal(setup.urlOf('night') + PATH)
       expect(await backgroundOf(page)).to.equal('rgb(0, 0, 0)')

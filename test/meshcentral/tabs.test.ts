@@ -39,7 +39,7 @@ describe('several tabs of one browser at MeshCentral', () => {
   })
 
   // Shows: meshcentral 12.
-  it('a login stays valid if answers to earlier requests arrive after it', async () => {
+  it('a user stays signed in if responses to earlier requests arrive after the login', async () => {
     const browser = setup.browser()
     const [loginStart, page] = [
       await requestSlowly(browser, `${setup.url}auth-oidc`),
@@ -54,7 +54,7 @@ describe('several tabs of one browser at MeshCentral', () => {
   })
 
   for (const end of ['first', 'last'] as const)
-    it(`a browser's session ends when the ${end} of its two IdP sessions ends`, async () => {
+    it(`a session from two logins ends when the IdP session of the ${end} login ends`, async () => {
       await setup.register({
         backchannel_logout_uri: `${setup.url}auth-oidc-backchannel-logout`,
         backchannel_logout_session_required: true,

@@ -4,7 +4,7 @@ import { CLIENT, type Members } from './support/mesh-setup.ts'
 import { buttonsOf, isApp, isLoginPage, messageOn, signIn } from './support/session.ts'
 import { useMesh } from './support/use-mesh.ts'
 
-describe('the plugin in a MeshCentral of many domains', () => {
+describe('the plugin in a MeshCentral server with many domains', () => {
   const setup = useMesh({
     idp: { path: '/a-tenant/v2.0' },
     settings: (issuer) => ({
@@ -36,7 +36,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
     expect(isApp(page), domain).to.equal(true)
   }
 
-  it('a user signs in to one domain by path or host name, and to no other domain', async () => {
+  it('a login at one domain, by path or host name, does not sign in to another domain', async () => {
     for (const domain of ['', 'path', 'dns']) {
       const person = setup.person()
       const browser = setup.browser()
@@ -49,13 +49,13 @@ describe('the plugin in a MeshCentral of many domains', () => {
     }
   })
 
-  it("reads a preset's members and an issuer beside them as MeshCentral does", async () => {
+  it('a user signs in to domains with preset azure, tenant_id, or tenant_id and issuer', async () => {
     // The first two get their issuer from the base address in the plugin's settings.
     for (const domain of ['azure', 'tenant', 'kept']) await expectSignIn(domain)
   })
 
   // Shows: meshcentral 26.
-  it('accepts unknown members as MeshCentral does, and warns of them', async () => {
+  it('accepts unknown members of the oidc and custom objects, and warns of them', async () => {
     await expectSignIn('spelled')
     const warnings = (await pluginLines(setup)).filter(
       ({ event, domain }) => event === 'configuration-warning' && domain === 'spelled',
@@ -112,7 +112,7 @@ describe('the plugin in a MeshCentral of many domains', () => {
   })
 })
 
-describe('the plugin in a MeshCentral with a strategy in domaindefaults', () => {
+describe('the plugin in a MeshCentral server with a strategy in domaindefaults', () => {
   const setup = useMesh({
     domainDefaults: (issuer) => ({
       newAccounts: true,
@@ -126,7 +126,7 @@ describe('the plugin in a MeshCentral with a strategy in domaindefaults', () => 
     },
   })
 
-  it('each domain signs users in with an account of its own, also after a restart', async () => {
+  it('users sign in to all domains that inherit domaindefaults, also after a restart', async () => {
     // Each address follows from the name of the server or domain; `own` configures its own address.
     const baseOf = (domain: string) =>
       setup.urlOf(domain).replace('localhost', domain === 'own' ? 'localhost' : '127.0.0.1')

@@ -15,7 +15,7 @@ describe('redirects during a login', () => {
     browser.cookies.matching(new URL(setup.url)).map(({ name }) => name)
 
   // Shows: meshcentral 18.
-  it('a login returns to the link that was opened, without credentials in the address', async () => {
+  it('after a login, the browser opens the requested link unless it has credentials', async () => {
     const browser = setup.browser()
     expect(isLoginPage(await browser.get(`${setup.url}?viewmode=10&gotonode=node1`))).to.equal(true)
     const page = await signIn(setup, browser, setup.person())
@@ -31,7 +31,7 @@ describe('redirects during a login', () => {
   })
 
   // Shows: meshcentral 10.
-  it('the login page shows failed logins even if its domain redirects to the IdP', async () => {
+  it('a failed login ends on the login page even if the domain redirects to the IdP', async () => {
     const url = setup.urlOf('straight')
     const browser = setup.browser()
     const person = setup.person({ groups: ['in'] })
@@ -51,7 +51,7 @@ describe('redirects during a login', () => {
   })
 
   // Shows: meshcentral 9.
-  it('a login page message appears once, only to its user, and cannot be forged', async () => {
+  it('the login page shows a failure message only once, and none for a forged cookie', async () => {
     const browser = setup.browser()
     const failed = await signIn(setup, browser, setup.person(), { domain: 'closed' })
     expect(messageOn(failed)).to.equal(100)
@@ -81,7 +81,7 @@ describe('redirects during a login with sessionSameSite strict', () => {
   })
 
   // Shows: meshcentral 19.
-  it('a login ends on a page that redirects, so that the browser sends its cookie', async () => {
+  it('with sessionSameSite strict, a login ends on a page that redirects by itself', async () => {
     const browser = setup.browser()
     const person = setup.person()
     const answer = await browser.step(
@@ -104,7 +104,7 @@ describe('redirects during a login with sessionSameSite strict', () => {
     expect(messageOn(await otherBrowser.get(`${setup.urlOf('closed')}login`))).to.equal(100)
   })
 
-  it('with sessionSameSite strict, a login keeps the login key of the address', async () => {
+  it('a login with sessionSameSite strict keeps the loginKey in the address', async () => {
     const page = await signIn(setup, setup.browser(), setup.person(), { domain: 'key', path: 'auth-oidc?key=k1' })
     expect(isApp(page)).to.equal(true)
     expect(page.url).to.deep.equal(`${setup.urlOf('key')}?key=k1`)

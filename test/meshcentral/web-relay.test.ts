@@ -15,7 +15,7 @@ const HOST = 'other.mesh.test'
 
 /** Relay requests bypass all handlers in front of MeshCentral's pages. */
 for (const place of ['port', 'host name'] as const) {
-  describe(`a web relay of MeshCentral on a separate ${place}`, () => {
+  describe(`MeshCentral's web relay at its own ${place}`, () => {
     let relayPort: number
     let device: Server
     let devicePort: number
@@ -71,7 +71,7 @@ for (const place of ['port', 'host name'] as const) {
       expect(verdict).to.equal('refused')
     }
 
-    it('a relay cookie opens only its own device, and nothing after a logout', async () => {
+    it("MeshCentral's own pages refuse a web relay cookie, and a logout invalidates it", async () => {
       const person = setup.person()
       const browser = await signedIn(setup, person)
       const address = await addressFor(await setup.open(browser))
@@ -92,7 +92,7 @@ for (const place of ['port', 'host name'] as const) {
       expect((await setup.browser().step(address)).status).to.equal(404)
     })
 
-    it('a guest reaches the shared device by web relay', async () => {
+    it("a share link gives a guest the device's web page even after the owner signs out", async () => {
       const browser = await signedIn(setup, setup.person())
       const page = await setup.open(browser)
       const { url } = await page.ask('createDeviceShareLink', {

@@ -12,7 +12,7 @@ const PLUGIN = fileURLToPath(new URL('../../plugin', import.meta.url))
 /** Browser scripts, which use the browser's clock. */
 const PAGES = ['doctor/page-look.ts', 'meshcentral/pages/open-page.ts']
 
-describe('clock of the plugin', () => {
+describe('time and timers in the plugin', () => {
   it('only the clock reads the time or sets timers in the plugin', () => {
     const names = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
     expect(names.length).to.be.above(100)
@@ -25,13 +25,13 @@ describe('clock of the plugin', () => {
     expect(offenders).to.deep.equal([])
   })
 
-  it("a pending timer of the plugin's clock does not keep the process running", async () => {
+  it('a pending timer of systemClock does not keep the process running', async () => {
     const script = `import { systemClock } from './plugin/clock.ts'; systemClock.after(600_000, () => undefined); console.log('end')`
     const node = ['--import', 'tsx', '--input-type=module', '-e', script]
     expect((await promisify(execFile)(process.execPath, node)).stdout).to.equal('end\n')
   })
 
-  it("a time limit aborts at its deadline or at the caller's abort, unless cleared", async () => {
+  it("deadlineSignal aborts at its deadline or with the caller's signal unless cleared", async () => {
     const clock = new FakeClock()
     const asker = new AbortController()
     const [late, aborted, cleared] = [
@@ -50,7 +50,7 @@ describe('clock of the plugin', () => {
     expect(clock.pending).to.equal(0)
   })
 
-  it('a promise is late only if it neither resolves nor rejects within the time limit', async () => {
+  it('isLate is true only for a promise that is still pending at the time limit', async () => {
     const clock = new FakeClock()
     const never = isLate(clock, new Promise(() => undefined), 1_000)
     expect(await isLate(clock, Promise.resolve(), 1_000)).to.equal(false)

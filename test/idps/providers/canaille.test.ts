@@ -4,7 +4,7 @@ import { runMatrix } from '../matrix/run-matrix.ts'
 import { canaille } from './canaille.ts'
 
 runMatrix(canaille, (bench) => {
-  it('a login at Canaille works with blanks, plus and percent sign in the client id', async () => {
+  it('users sign in at Canaille with spaces, plus and percent sign in the client_id', async () => {
     const { lab, browser } = await signInCleanly(bench(), { registered: { client_id: 'a client + 100 %' } })
     expectNoComplaint(lab, await signOutFully(lab, browser))
   })

@@ -10,7 +10,7 @@ import { describeUpstream } from './keycloak/upstream.ts'
 import { keycloak } from './keycloak.ts'
 
 runMatrix(keycloak, (bench) => {
-  describe('Keycloak beyond the matrix', () => {
+  describe('behavior specific to Keycloak', () => {
     it('a user with too many groups for an ID token in a URL can sign out', async () => {
       const { idp } = bench()
       const groups = Array.from({ length: 120 }, (_, index) => `a-group-with-a-long-name-number-${index}`)

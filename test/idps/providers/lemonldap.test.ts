@@ -25,7 +25,7 @@ runMatrix(lemonldap, (bench) => {
     expect((await lab.whoIs(browser)).status).to.equal(401)
   })
 
-  it('accepts a logout token while LemonLDAP’s only process waits for the answer', async () => {
+  it("accepts a logout token while LemonLDAP's only process cannot serve its key set", async () => {
     const { idp, lab: start } = bench()
     await idp.restartWith(1)
     const cameFirst: boolean[] = []

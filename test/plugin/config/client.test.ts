@@ -243,7 +243,7 @@ describe('client object of the configuration', () => {
     }
   })
 
-  it('suggests the nearest known algorithm if client names a misspelt one', () => {
+  it('suggests RS256 if an algorithm in the client object is misspelt as RS265', () => {
     const [problem] = readOne(withClient({ id_token_signed_response_alg: 'RS265' })).problems
     expect(problem?.remedy).to.equal('Did you mean "RS256"?')
   })

@@ -79,7 +79,7 @@ export function describeGuide(bench: () => Bench<Keycloak>): void {
     expectRefused(lab, await lab.signIn(CAROL), 'not_in_required_group', [/groups\.required/])
   })
 
-  it("a Keycloak subgroup of an admin group's name grants nothing, as paths differ", async () => {
+  it("a Keycloak subgroup with an admin group's name grants no site admin", async () => {
     const { admin } = bench().idp
     const lab = await labOfTheGuide({ groups: groups() })
     await addMapper()

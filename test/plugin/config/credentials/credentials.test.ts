@@ -42,7 +42,7 @@ describe('keys and certificate of a client', () => {
     expect(readWith({}, {}).settings?.credentials).to.deep.equal({ keys: [], certificate: null })
   })
 
-  it('reads credentials in any letter case; those that the host passes have precedence', () => {
+  it("reads credentials in any letter case, and prefers the host's option credentials", () => {
     const [configured, optional] = [makeKey('P-256'), makeKey('P-256')]
     const files = { one: keySet(configured.private), other: keySet(optional.private) }
     const x = (reading: DomainReading) => reading.settings?.credentials.keys[0]?.publicJwk.x
@@ -166,7 +166,7 @@ describe('keys and certificate of a client', () => {
     )
   })
 
-  it('reports all unknown members, wrong types and missing partners in credentials', () => {
+  it('reports unknown members, wrong types and a missing certificate or key file', () => {
     const reading = readWith({ jwksfiles: 'x', tlsCertFile: 'cert', TLSCERTFILE: 'cert', tlsKeyFile: 5 }, { cert: '' })
     expect(problemsOf(reading)).to.include.members([
       '….jwksfiles is not a known setting',
@@ -178,7 +178,7 @@ describe('keys and certificate of a client', () => {
     expect(problemsOf(readWith('keys.json', {}))).to.deep.equal(['… must be an object'])
   })
 
-  it(`reports the path credentials[""] if the host's option contains the mistake`, () => {
+  it(`reports the path credentials[""] for a mistake in the host's option credentials`, () => {
     const { problems } = readWith(undefined, {}, { option: { '': { jwksFile: 'gone' } } })
     expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
   })
@@ -274,7 +274,7 @@ describe('keys and certificates that client settings require', () => {
     }
   })
 
-  it('reports a broken key file, but not the keys that are missing because of it', () => {
+  it('reports only the unusable key file, not also the keys that are missing in it', () => {
     const { problems } = read({ token_endpoint_auth_method: 'private_key_jwt' }, [])
     expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
   })
