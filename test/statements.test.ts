@@ -18,8 +18,8 @@ function pathsOf(schema: MemberSchema, parent = ''): readonly string[] {
   })
 }
 
-describe('the statements of the specifications', () => {
-  it('each statement of the specifications has an id, counted from 1 in each section', () => {
+describe('The statements of the specifications', () => {
+  it('statement ids count from 1 without gaps in each section of the specifications', () => {
     expect(statements.length).to.be.above(700)
     const numbers = new Map<string, number>()
     for (const { id } of statements) {
@@ -29,16 +29,16 @@ describe('the statements of the specifications', () => {
     }
   })
 
-  it('each statement of the specifications has a text', () => {
+  it('no statement of the specifications is empty', () => {
     expect(statements.filter(({ cells }) => (cells[0] ?? '') === '')).to.deep.equal([])
   })
 
-  it('each statement of the specifications has a test that shows it', () => {
+  it('each statement of the specifications has a test that names its id', () => {
     const shown = new Set(tags.flatMap((tag) => tag.ids))
     expect([...ids].filter((id) => !shown.has(id))).to.deep.equal([])
   })
 
-  it('statements include every configuration member and every deprecated key', () => {
+  it("the plugin's statements name each configuration member and each deprecated key", () => {
     const ofPlugin = statements.filter(({ id }) => id.startsWith('plugin '))
     const named = new Set(ofPlugin.flatMap(({ cells }) => inCode(cells[0] ?? '')))
     const members = pathsOf(oidcSchema(PRESETS))
@@ -47,21 +47,21 @@ describe('the statements of the specifications', () => {
   })
 })
 
-describe('comments that name statements', () => {
-  it('a comment that names statements has the form that a search finds', () => {
+describe('The "Shows" comments above tests', () => {
+  it('each "Shows" comment lists statement ids in the form that the search expects', () => {
     expect(tags.filter((tag) => tag.ids.length === 0)).to.deep.equal([])
   })
 
-  it('a comment that names statements names only existing ones', () => {
+  it('"Shows" comments list only ids of existing statements', () => {
     const unknown = tags.flatMap((tag) => tag.ids.filter((id) => !ids.has(id)).map((id) => ({ ...tag, id })))
     expect(unknown).to.deep.equal([])
   })
 
-  it('a comment that names statements is directly above a test', () => {
+  it('each "Shows" comment is directly above a test', () => {
     expect(tags.filter(({ title }) => title === undefined)).to.deep.equal([])
   })
 
-  it('finds comments that name statements above a test, a block, a loop and a helper', () => {
+  it('finds "Shows" comments above tests, describes, loops and helper calls', () => {
     const source = [
       '// Shows: sidecar 2.4, C3.1.',
       '// Shows: plugin 1.1.',

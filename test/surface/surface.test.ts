@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { publicSurface, RECORD } from './surface.ts'
 
-describe('The public surface', () => {
+describe('The public API surface', () => {
   let surface: Readonly<Record<string, string>>
   before(async function () {
     this.timeout(120_000)
@@ -11,18 +11,18 @@ describe('The public surface', () => {
   })
 
   for (const name of ['exports.txt', 'configuration.json', 'codes.json', 'events.json', 'metrics.json', 'openapi.json'])
-    it(`the public surface equals test/surface/recorded/${name}`, async () => {
+    it(`the public API equals test/surface/recorded/${name}`, async () => {
       const recorded = await readFile(join(RECORD, name), 'utf8')
       const hint =
         'The public surface has changed. If that is right, run "npm run record:surface", and say so in CHANGELOG.md.'
       expect(surface[name]?.split('\n'), hint).to.deep.equal(recorded.split('\n'))
     })
 
-  it('the recorded surface has no other files', async () => {
+  it('test/surface/recorded contains no files except those of the public API', async () => {
     expect(await readdir(RECORD)).to.have.members(Object.keys(surface))
   })
 
-  it('the recorded exports include types behind the exported ones, without comments', () => {
+  it('the recorded exports contain the types that they refer to, without comments', () => {
     const { 'exports.txt': exports = '' } = surface
     expect(exports)
       .to.include('./plugin: ')

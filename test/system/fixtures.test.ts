@@ -17,7 +17,7 @@ const runFixtures = (...args: readonly string[]) => watchProgram('fixtures/alone
 const printedObjects = (page: string): unknown[] =>
   [...page.matchAll(/^\{\n[\s\S]*?^\}$/gm)].map(([text]) => JSON.parse(text))
 
-describe('The fixtures without the demo', () => {
+describe('npm run fixtures', () => {
   let fixtures: WatchedProgram | undefined
   afterEach(async () => {
     fixtures?.child.kill('SIGKILL')

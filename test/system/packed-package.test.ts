@@ -202,7 +202,7 @@ describe('The package as installed', () => {
     }
   }).timeout(60_000)
 
-  it("the package's commands check a configuration of each half", async () => {
+  it("the package's check commands accept a plugin and a sidecar configuration", async () => {
     await project.write('config.json', JSON.stringify(HOST_CONFIG))
     await project.write('sidecar.json', JSON.stringify({ aprsis: { callsign: 'N0CALL-10' }, database: ':memory:' }))
     expect(project.bin('mesh-companion-check', 'config.json')).to.include(DONE)
@@ -234,7 +234,7 @@ describe('The package as installed', () => {
       for (const name of INSTALLED) expect(notices).to.match(new RegExp(`^-{80}\n${name} [\\d.]+\nLicense: `, 'm'))
     })
 
-    it('each peer is optional, and the major version that the tests use is in its range', () => {
+    it('each peer dependency is optional, and allows the major version of the tests', () => {
       const majorOf = (range = '') => /\d+/.exec(range)?.[0]
       for (const [name, range] of Object.entries(PACKAGE.peerDependencies)) {
         expect(PACKAGE.peerDependenciesMeta, name).to.have.deep.property(name, { optional: true })

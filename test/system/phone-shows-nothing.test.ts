@@ -30,7 +30,7 @@ function expectOutput(name: string, actual: string): void {
   expect(comparable(actual), name).to.equal(comparable(OUTPUTS.get(name) ?? ''))
 }
 
-describe('documentation page about a phone that shows nothing', () => {
+describe('The documentation of a phone that shows nothing', () => {
   const sidecars = sidecarProcesses()
   let fcm: FcmFixture
   before(async () => {
@@ -54,7 +54,7 @@ describe('documentation page about a phone that shows nothing', () => {
   const eventsOf = ({ lines }: SidecarProcess) => lines.filter(({ event }) => String(event).startsWith('message-'))
 
   // Shows: sidecar O2.6, O2.7.
-  it("the page on a phone that shows nothing has the commands' real outputs and logs", async () => {
+  it('the documentation of a phone that shows nothing quotes real outputs and logs', async () => {
     const admin = await freePort()
     await configure(admin, 'info')
     expectOutput('absent', await command('--stations'))

@@ -19,7 +19,7 @@ const COMPILE_ALL = `
   for (const platform of ['android', 'webpush']) try { register({ platform }) } catch {}
 `
 
-describe('The JSON Schemas of both halves', () => {
+describe('The JSON Schemas of plugin and sidecar', () => {
   it('all schemas are loaded and compiled without console output', async () => {
     const args = ['--import', 'tsx', '--input-type=module', '-e', COMPILE_ALL]
     const output = await promisify(execFile)(process.execPath, args, { cwd: ROOT })

@@ -8,7 +8,7 @@ import { claim, registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
 import { until } from '../support/until.ts'
 
-describe('The sidecar as a process, and its disk', () => {
+describe('The disk of a sidecar process', () => {
   const sidecars = sidecarProcesses()
   const inFolder = (name: string) => join(sidecars.folder.path, name)
 

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
 
-describe('The sidecar as a process, and its settings', () => {
+describe('The settings of a sidecar process', () => {
   const sidecars = sidecarProcesses()
 
   // Shows: sidecar C13.11.

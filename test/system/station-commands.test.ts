@@ -25,7 +25,7 @@ function run(...args: readonly string[]): Promise<Outcome> {
   })
 }
 
-describe('commands that query the running sidecar', () => {
+describe('The commands that query a running sidecar', () => {
   const sidecars = sidecarProcesses()
   let fcm: FcmFixture
   before(async () => {

@@ -76,13 +76,13 @@ describe('the packed test kit', function () {
     expect({ status, stdout }).to.deep.equal({ status: 0, stdout: '' })
   })
 
-  it('the documented test passes on Express 5 after the documented installation', async () => {
+  it('the documented example test passes on Express 5 after the documented steps', async () => {
     await project.add(...PAGE_PACKAGES)
     expect(await expressVersion()).to.match(/^5\./)
     expect((await runExample()).stdout).to.include('1 passing')
   })
 
-  it('the documented test fails if the server does not start, but waits for a slow one', async () => {
+  it('the documented example test fails without a server, but waits for a slow one', async () => {
     const failed = await runExample((example) => example.replace('const people', "throw new Error('no start')\n$&"))
     expect(failed.status).to.equal(1)
     expect(failed.stdout).to.include('1 failing').and.include('no start')
@@ -91,7 +91,7 @@ describe('the packed test kit', function () {
     expect(slow.stdout).to.include('1 passing')
   })
 
-  it('the documented test passes on Express 4, and its types compile', async () => {
+  it('the documented example test passes on Express 4, and the types compile', async () => {
     await project.add(...PAGE_PACKAGES.filter((name) => name !== 'express'), 'express@4', '@types/express@4')
     expect(await expressVersion()).to.match(/^4\./)
     expect((await runExample()).stdout).to.include('1 passing')

@@ -59,7 +59,7 @@ describe('MeshCentral on Windows, with the plugin', () => {
     expect(setup.server().output()).not.to.match(/plugin.*disabled|error/i)
   })
 
-  it('a logout on Windows ends the session, its pages and copies of its cookie', async () => {
+  it("a logout on Windows closes the session's pages and invalidates copied cookies", async () => {
     const browser = await signedIn(setup, setup.person())
     const page = await setup.open(browser)
     const copy = thiefOf(setup, browser)
@@ -114,7 +114,7 @@ describe('MeshCentral on Windows, with the plugin', () => {
     expect(next.map(({ name }) => name)).to.deep.equal(['Nachtwache Süd'])
   })
 
-  it('reads the secret from a Windows path with a space, and again after a rotation', async () => {
+  it('reads the client secret at a Windows path with a space, also after a rotation', async () => {
     expect(isApp(await signIn(setup, setup.browser(), setup.person()))).to.equal(true)
     const secret = 'the-next-client-secret-of-the-tests-on-windows'
     await writeSecret(secretFile(), secret)

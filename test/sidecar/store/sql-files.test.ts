@@ -54,7 +54,7 @@ describe('The SQL files', () => {
     })
     const run = (text: string) => runAt(address, `SET search_path = ${SCHEMA}; ${text}`)
 
-    it('the schema files create the tables, and can replace the functions', async () => {
+    it('the schema files create the tables and functions; function files can run again', async () => {
       for (const file of SCHEMA_FILES) await run(textOf(file))
       for (const file of SCHEMA_FILES) if (!nameOf(file).includes('/tables/')) await run(textOf(file))
       const [row] = await run(`SELECT

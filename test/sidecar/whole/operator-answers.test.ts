@@ -6,7 +6,7 @@ import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sideca
 
 const TEXT = 'Good morning'
 
-describe('Operator answers about one station', () => {
+describe("The operator port's answers about stations", () => {
   let whole: WholeSidecar
   beforeEach(async () => {
     whole = await startWholeSidecar()
@@ -75,7 +75,7 @@ describe('Operator answers about one station', () => {
   })
 
   // Shows: sidecar O2.2.
-  it("the status page of a station shows its report, under the status page's policy", async () => {
+  it("a station's page shows its report, with the same CSP as the status page", async () => {
     await withMessage()
     const status = await get('/')
     expect(await status.text()).to.include('<a href="/view">')
@@ -91,7 +91,7 @@ describe('Operator answers about one station', () => {
   })
 
   // Shows: sidecar O2.3.
-  it('POST /notify pushes a test to each device, and stores it nowhere', async () => {
+  it('POST /notify pushes a test message to each device, and does not store it', async () => {
     await whole.register('N0CALL')
     await whole.register('N0CALL', { deviceId: 'tablet', platform: 'ios', pushToken: 'ab'.repeat(32) })
     expect(await notify({ station: 'n0call-7', text: 'Is this on?' })).to.deep.equal({

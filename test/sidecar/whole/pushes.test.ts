@@ -53,7 +53,7 @@ describe('A push from APRS-IS to the gateway', () => {
   })
 
   // Shows: sidecar 2.10, 5.12, 7.9, 16.7, 16.9, 19.4, C5.5.
-  it('a push has a tombstone if the sender cleared the avatar, not if it was never set', async () => {
+  it('a push has fromAvatarCleared only if the sender cleared an avatar that was set', async () => {
     await whole.register('N0CALL')
     const avatarKeys = async (text: string) => {
       await whole.receive('N9CALL-7', 'N0CALL-7', text)

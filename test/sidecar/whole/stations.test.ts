@@ -44,7 +44,7 @@ describe('The stations of a sidecar', () => {
     [15, 'N0CALL', 200],
     [10, 'N1CALL', 200],
   ] as const)
-    it(`registering ${callsign}-${ssid} beside the login N0CALL-10 returns ${status}`, async () => {
+    it(`registering ${callsign}-${ssid} returns ${status} if the login is N0CALL-10`, async () => {
       const answer = await whole.post('/v1/register', { ...registration(callsign), ssid })
       expect({ status: answer.status, error: answer.body.error }).to.deep.equal({
         status,

@@ -87,7 +87,7 @@ describe('Opening the store in PostgreSQL', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('an open store ignores the stop signal of its start until it is closed', async () => {
+  it('a stop signal for the start does not affect a store that is already open', async () => {
     const stopping = new AbortController()
     const settings = { ...SETTINGS, ...suiteDatabase.at() }
     const store = await openPostgresStore(settings, systemClock, log, undefined, stopping.signal)

@@ -34,7 +34,7 @@ describe('The readiness of a store in PostgreSQL', () => {
     ],
   ] as const) {
     // Shows: sidecar O1.1.
-    it(`reports once, before any write, that ${name}, then recovers`, async () => {
+    it(`reports once that ${name}, even without a write, and logs the recovery`, async () => {
       const end = await database.hold(broken)
       await logged('store-write-failed')
       expect(store.fault()).to.equal(code)

@@ -35,7 +35,7 @@ const REFUSALS = [
   ['a pg_hba.conf that bars the user', 'barred', 'postgres', 'database_refused', /pg_hba\.conf/],
 ] as const
 
-describe('The refusal of the sidecar by PostgreSQL', function () {
+describe('A sidecar that PostgreSQL refuses', function () {
   this.timeout(120_000)
   let server: Postgres
 

@@ -8,7 +8,7 @@ describe('Reports of stations in SQLite', () => reportsContract(temporaryStores(
 describe('The acks of messages that SQLite cannot store', () => {
   const stores = temporaryStores()
 
-  it('an ack is withdrawn if its message was not stored, so that a retry gets its ack', async () => {
+  it('acknowledges a repeated message whose first copies could not be stored', async () => {
     const { store, connection } = await stores.openOver()
     await store.stations.register(registration('N0CALL', { ackMessages: true }))
     let isFull = true

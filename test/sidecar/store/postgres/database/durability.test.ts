@@ -6,7 +6,7 @@ import { recordedLog } from '../../../../support/recorded-log.ts'
 import { until } from '../../../../support/until.ts'
 import { ownDatabase } from '../shared-server.ts'
 
-describe('The warning of a PostgreSQL that may lose messages', () => {
+describe('The warning that PostgreSQL may lose messages', () => {
   const database = ownDatabase()
   const { log, lines } = recordedLog()
 

@@ -21,7 +21,7 @@ describe('The set-up of a PostgreSQL session', () => {
     return Object.assign(new pg.Client(database.address), { query })
   }
 
-  it('a PostgreSQL session has its settings before the schema exists and afterwards', async () => {
+  it('sets up a PostgreSQL session even if the schema does not exist yet', async () => {
     const client = await connect()
     for (const schema of ['', 'mesh_companion']) {
       await setUpSession(client, { jit: 'off', statement_timeout: 12_000 })

@@ -25,7 +25,7 @@ describe('Several instances on one PostgreSQL', () => {
     expect(await held(repeated, 'listener/0')).to.deep.equal([])
   })
 
-  it('each instance can read the notes of the other instances', async () => {
+  it('each instance can read the notes that other instances publish', async () => {
     const [a, b] = [await open('a'), await open('b')]
     a.instances.publishNote('{"calls":["N0CALL"]}')
     await stores.clock.advance(1000)
@@ -56,7 +56,7 @@ describe('Several instances on one PostgreSQL', () => {
   })
 
   describe('The housekeeping of several instances', () => {
-    it('uptime counts from the start of any instance, until a gap of two hours', async () => {
+    it('the uptime of all instances restarts after two hours without any instance', async () => {
       const start = stores.now()
       const a = await open('a')
       expect(await a.housekeeping.presentSince?.()).to.equal(start)
@@ -69,7 +69,7 @@ describe('Several instances on one PostgreSQL', () => {
       expect(await (await open('a')).housekeeping.presentSince?.()).to.equal(stores.now())
     })
 
-    it('housekeeping deletes rows of missing stations, and expired data', async () => {
+    it('housekeeping deletes orphaned rows and expired data', async () => {
       const a = await open('a')
       await register(a, 'N0CALL')
       await a.history.append([message('kept')], true)

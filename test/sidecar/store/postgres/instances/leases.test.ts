@@ -38,7 +38,7 @@ describe('The leases of several instances on PostgreSQL', () => {
     expect(new Set(granted.flat()).size).to.equal(names.length)
   })
 
-  it('an expired lease goes to an instance that was connected for a whole lease time', async () => {
+  it('an expired lease goes only to an instance connected longer than a lease lasts', async () => {
     const [a, b, c] = [await open('a'), await open('b'), await open('c')]
     await b.leases.list()
     await held(a, 'listener/0')

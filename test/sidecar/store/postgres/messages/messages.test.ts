@@ -15,7 +15,7 @@ describe('The history in PostgreSQL', () => {
   describe('The acks of the store', () => acksContract(postgresStores()))
   describe('The stamps of the store', () => serverTimeContract(postgresStores()))
   describe('The cursors of the store', () => cursorsContract(postgresStores(), { runs: RUNS, instances: 2 }))
-  describe('has cursors of devices with options, and', () => {
+  describe('The cursors of devices with options', () => {
     optionCursorsContract(postgresStores(), { runs: RUNS, instances: 2 })
   })
 })

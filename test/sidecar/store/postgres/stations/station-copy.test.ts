@@ -27,7 +27,7 @@ describe('The copy of the registry in an instance', () => {
 
   const token = () => copy.get('N0CALL')?.devices[0]?.pushToken
 
-  it('an older answer of the database does not replace a newer one in the copy', () => {
+  it('the copy of the registry ignores database answers older than its current state', () => {
     copy.take(['N0CALL', record('twelve')], 12)
     copy.take(['N0CALL', record('eleven')], 11)
     expect(token()).to.equal('twelve')

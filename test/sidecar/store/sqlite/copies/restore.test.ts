@@ -93,7 +93,7 @@ describe('A restore', () => {
     expect(await messagesOf()).to.deep.equal(['kept', 'later', 'still there'])
   })
 
-  it("a restore keeps the replaced database's messages that are only in its log", async () => {
+  it('a restore keeps messages that the replaced database had only in its WAL file', async () => {
     const store = await stores.openWith('N0CALL')
     await store.backUp(backup(), running)
     await append(store, 'in the log')
@@ -105,7 +105,7 @@ describe('A restore', () => {
   })
 
   // Shows: sidecar C13.15.
-  it("a restore without a replaced database keeps that database's old log", async () => {
+  it('a restore keeps the WAL file of a database file that is missing', async () => {
     const store = await stores.openWith('N0CALL')
     await append(store, 'in the backup')
     await store.backUp(backup(), running)

@@ -59,7 +59,7 @@ describe('Group commit of SQLite writes', () => {
   })
 
   // Shows: sidecar C8.3.
-  it('only the faulty write of a transaction fails; the others are committed in order', async () => {
+  it('commits the other writes of a transaction in order if one of them fails', async () => {
     const writes = [1, 2, 2, 3].map((value) => database.write(insert, value))
     const results = await Promise.allSettled(writes)
     expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
@@ -200,7 +200,7 @@ describe('A store on a failing disk', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar C8.8.
-  it('a full disk fails writes but not reads, and writes succeed again with space', async () => {
+  it('a full disk fails writes but not reads, until space is free again', async () => {
     const { store, connection } = await stores.openOverWith('N0CALL')
     await append(store, 'before')
     const [{ pages } = { pages: 0 }] = await connection.all<{ pages: number }>(

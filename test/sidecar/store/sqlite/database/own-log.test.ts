@@ -33,7 +33,7 @@ describe('The write-ahead log of a database', () => {
     ['was deleted', (path: string) => rm(path)],
   ] as const) {
     // Shows: sidecar C13.15.
-    it(`a closing store renames its log and warns if its database ${caseName}`, async () => {
+    it(`a closing store renames its WAL file and warns if its database ${caseName}`, async () => {
       await closedAfter(happens)
       expect(events()).to.deep.equal([['warn', 'database-log-left']])
       expect((await beside()).join()).to.match(/^store\.sqlite\.gone-\w+-wal$/)
@@ -49,7 +49,7 @@ describe('The write-ahead log of a database', () => {
     expect((await beside()).join()).to.match(/\.gone-/)
   })
 
-  it('a renamed log restores the newest messages once its database file is back', async () => {
+  it('renaming the WAL file and the database back restores the newest messages', async () => {
     await closedAfter((path) => rename(path, stores.path('moved.sqlite')))
     const [log = ''] = await beside()
     await rename(stores.path('moved.sqlite'), stores.path())
@@ -57,7 +57,7 @@ describe('The write-ahead log of a database', () => {
     expect(await found()).to.deep.equal(['in the backup', 'in the log'])
   })
 
-  it("closing removes the store's own log, and keeps that of another database", async () => {
+  it("closing deletes the store's WAL file, but not the WAL file of another database", async () => {
     await closedAfter(async () => {})
     expect(await beside()).to.deep.equal([])
     expect(events()).to.deep.equal([])

@@ -44,7 +44,7 @@ describe('The server time of an answer', () => {
     expect(await store.cursors.stampFor('N0CALL', 'nobody')).to.equal(0)
   })
 
-  it('a cursor is written to disk only if it passed a message and its station remains', async () => {
+  it('writes no cursor of a removed station, or of a station without messages', async () => {
     const { store, connection } = await stores.openOver()
     for (const key of ['N0CALL', 'W1AW', 'K1ABC']) await store.stations.register(registration(key, PHONE))
     const times = await Promise.all(['N0CALL', 'W1AW'].map((to) => stampOf(store, message('a', { to }))))

@@ -17,7 +17,7 @@ describe('The memory of messages that ring buffers have dropped', () => {
   }
 
   // Shows: sidecar C4.23.
-  it('forgets the oldest dropped messages, some at a time, above 100,000', async () => {
+  it('forgets the oldest dropped messages in batches if there are over 100,000', async () => {
     const firstLife = await stores.openOver(small)
     await register(firstLife.store, 'N0CALL')
     await firstLife.connection.exec(`

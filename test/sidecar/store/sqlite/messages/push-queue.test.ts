@@ -56,7 +56,7 @@ describe('The push queue in SQLite', () => {
     expect(remaining.map(({ unpushed: { count, newest } }) => [count, newest.seqId])).to.deep.equal([[1, '2']])
   })
 
-  it('a closed push queue sets no timer and leaves none running', async () => {
+  it('a closed push queue has no timer, not even for a later retry', async () => {
     const { store, claims } = await claimed('N0CALL')
     const countBefore = stores.clock.pending
     await register(store, 'N1CALL')
@@ -67,7 +67,7 @@ describe('The push queue in SQLite', () => {
     expect(stores.clock.pending).to.equal(countBefore)
   })
 
-  it('writes settled pushes every 100 ms while claims are open, and at the last one', async () => {
+  it('writes settled pushes every 100 ms, and at once when the last claim is settled', async () => {
     const keys = ['N0CALL', 'N1CALL', 'N2CALL']
     const { store, claims } = await claimed(...keys)
     const remaining = async () => (await leftAfterCrash()).map(({ station }) => station)
@@ -80,7 +80,7 @@ describe('The push queue in SQLite', () => {
     expect(await remaining()).to.deep.equal([])
   })
 
-  it('if reading a claim fails, its pushes stay due in order and are announced again', async () => {
+  it('pushes stay due in order and are announced again if claiming them fails', async () => {
     const firstLife = await stores.openWith('N0CALL', 'N1CALL', 'N2CALL')
     for (const to of ['N1CALL', 'N0CALL', 'N2CALL']) {
       await append(firstLife, message('hi', { to }))

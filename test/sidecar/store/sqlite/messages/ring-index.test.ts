@@ -41,7 +41,7 @@ const transaction = fc.record({
   pauseMs: fc.constantFrom(0, HOUR / 2),
 })
 
-describe('The index in memory of the ring buffers in the file', () => {
+describe('The in-memory index of the ring buffers', () => {
   const stores = temporaryStores()
   let connection: Connection
   let database: Database
@@ -97,7 +97,7 @@ describe('The index in memory of the ring buffers in the file', () => {
     keys: [...index.keys()].sort(),
   })
 
-  it('the ring index equals one read from the file, after any commits and rollbacks', async () => {
+  it('the ring index matches the database file after each commit or rollback', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(transaction, { minLength: 1, maxLength: 12 }), async (transactions) => {
         await open()
@@ -126,7 +126,7 @@ describe('The index in memory of the ring buffers in the file', () => {
     )
   })
 
-  it('the ring index keeps dropped messages for their usual time across a restart', async () => {
+  it('a restart does not change how long the ring index keeps dropped messages', async () => {
     await open()
     const arrivedAt = stores.clock.now()
     const rows = Array.from({ length: 2 * (PER_STATION + 2) }, (_, index) => [

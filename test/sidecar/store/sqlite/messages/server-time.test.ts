@@ -22,7 +22,7 @@ describe('Server time in SQLite', () => {
     expect(await store.stamps.issue()).to.equal(now + 5000)
   })
 
-  it('stamps are distinct even if the clock steps while a range is reserved', async () => {
+  it('stamps are distinct even if the clock jumps while a block of stamps is reserved', async () => {
     const store = await stores.open()
     for (let turns = 0; turns < 20; turns += 1) {
       stores.clock.set(stores.clock.now() + 60_000)
