@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { freePort } from '../../../fixtures/free-port.ts'
 import { makeDataFolder } from './data-folder.ts'
+import { replaceDevicePrograms } from './device-programs.ts'
 import { installMeshCentral } from './installation.ts'
 import { startMeshProcess } from './mesh-process.ts'
 
@@ -9,33 +10,44 @@ export interface Laboratory {
   readonly installation: string
   /** A data folder to copy. */
   readonly template: string
-  /**
-   * The port of all servers, one after the other. For a different address, MeshCentral would sign its agents again,
-   * which takes a second.
-   */
+  /** The port of all servers, one after the other. */
   readonly port: number
 }
 
+/** Name of the environment variable with the data folder that all processes of a test run copy. */
+const TEMPLATE = 'MESHCENTRAL_TEMPLATE'
+
 let opened: Promise<Laboratory> | undefined
 
-/** Opens the laboratory once. It is deleted when the process exits. */
+/** Opens the laboratory once. */
 export function laboratory(): Promise<Laboratory> {
   opened ??= open()
   return opened
 }
 
 async function open(): Promise<Laboratory> {
-  const installation = await installMeshCentral()
-  const { path: template, writeConfig } = await makeDataFolder()
-  process.once('exit', () => rmSync(template, { recursive: true, force: true }))
-  const port = await freePort()
-  await writeConfig({ settings: serverSettings(port), domains: { '': { title: TITLE } } })
-  const server = await startMeshProcess({ installation, dataPath: template, port })
-  await server.stop()
-  return { installation, template, port }
+  const [installation, port] = await Promise.all([installMeshCentral(), freePort()])
+  return { installation, template: process.env[TEMPLATE] ?? (await makeTemplate(installation, port)), port }
 }
 
-/** The title of the default domain. Agents are signed with it. */
+/** Makes the template once before all files of a run. Their processes learn its path by their environment. */
+export async function mochaGlobalSetup(): Promise<void> {
+  const { template } = await laboratory()
+  process.env[TEMPLATE] = template
+}
+
+/** Makes a data folder by a first start, for all servers to copy. It is deleted when the process exits. */
+async function makeTemplate(installation: string, port: number): Promise<string> {
+  const { path, writeConfig } = await makeDataFolder()
+  process.once('exit', () => rmSync(path, { recursive: true, force: true }))
+  await replaceDevicePrograms(installation, path)
+  await writeConfig({ settings: serverSettings(port), domains: { '': { title: TITLE } } })
+  const server = await startMeshProcess({ installation, dataPath: path, port })
+  await server.stop()
+  return path
+}
+
+/** The title of the default domain. */
 export const TITLE = 'Lab'
 
 /** Signs session cookies. It must stay the same over a restart. */
