@@ -32,7 +32,7 @@ describe('login tokens of MeshCentral', () => {
   })
 
   // Shows: plugin 6.11.
-  it('login tokens of a refused user stay suspended until a login, after restarts too', async () => {
+  it('login tokens of a refused user stay suspended until a login, despite a restart', async () => {
     const [first, second] = [open(), open()]
     await first.confirm(...BOB, 'login')
     await first.suspend(...BOB)

@@ -45,7 +45,7 @@ describe('writes of one MeshCentral record', () => {
     expect(writtenContents().at(-1)).to.equal(5)
   })
 
-  it('the removal of a record runs in order and replaces earlier waiting writes', async () => {
+  it('removing a record waits for the running write, and cancels writes that wait', async () => {
     const id = 'meshcompaniontokens/one'
     set(id, 1)
     set(id, 2)
@@ -57,7 +57,7 @@ describe('writes of one MeshCentral record', () => {
     expect(writtenContents()).to.deep.equal([1, id, 3])
   })
 
-  it('an unanswered write delays the next of its record by 30 s, but delays no device', async () => {
+  it('device records are not queued; others wait at most 30 s for an unanswered write', async () => {
     set('user//~oidc:1', 1)
     set('user//~oidc:1', 2)
     for (const state of [3, 4]) set('node//device', state)

@@ -46,7 +46,7 @@ describe('functions of MeshCentral that the plugin replaces', () => {
     expect(owner).to.deep.equal({})
   })
 
-  it('the list of replaced functions has each of them with its file', () => {
+  it('REPLACED_FUNCTIONS lists each replaced function with its source file', () => {
     const calls = sources.flatMap(({ name, text }) =>
       [...text.matchAll(/replaceFunction\(\s*'([^']+)'/g)].map(([, entry]) => `${entry} in ${name}`),
     )

@@ -76,7 +76,7 @@ describe('history of refused logins and login warnings', () => {
     expect(history.of('b').loginWarnings).to.deep.equal([])
   })
 
-  it('the login history ignores unknown domains and events, and keeps no other fields', () => {
+  it('the login history omits unknown domains, unknown events and private fields', () => {
     const history = createLoginHistory([''], () => now)
     history.note(refused('other'))
     history.note(refused('', undefined, 'deprecated_key'))

@@ -55,7 +55,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 8.13.
-  it('one definition is enough to add a preset', () => {
+  it('a new preset needs only a definition in the list PRESETS', () => {
     const read = domainReader([...PRESETS, added])
     const readOne = (oidc: object) => {
       const [reading] = read(serverWith(oidc), { presets: { okta: { issuer: 'https://okta.test' } } }).domains
@@ -99,7 +99,7 @@ describe('generic provider without a preset', () => {
     expect(await memberships({})).to.deep.equal([])
   })
 
-  it('groups are unknown if the groups claim only refers to another place', async () => {
+  it('groups are unknown if the groups claim is only a reference in _claim_names', async () => {
     expect(await reasonOf(memberships({ _claim_names: { groups: 'src1' } }))).to.match(/refers to another place$/)
     expect(await memberships({ _claim_names: { address: 'src1' } })).to.deep.equal([])
     expect(await memberships({ _claim_names: 'groups' })).to.deep.equal([])

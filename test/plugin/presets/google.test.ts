@@ -107,7 +107,7 @@ describe('google preset', () => {
     expect(await reasonOf(memberships({ recursive: true }))).to.match(/ with 403$/)
   })
 
-  it('groups have only addresses if no one but administrators may search the company', async () => {
+  it('if only administrators may search the company, groups are known by address only', async () => {
     await start({ administrators: ['root@corp.example'] })
     const foreign = group('fake', { customer: 'C999', address: 'mine@evil.example', displayName: 'The ops' })
     api.setGroups(ALICE, { direct: [group('ops'), foreign] })
@@ -207,7 +207,7 @@ describe('google preset', () => {
     expect(api.requests).to.deep.equal([])
   })
 
-  it('searches Google for groups of that address only, inside the company', async () => {
+  it("searches Google for groups of exactly the user's address, inside the company", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ minLength: 1, unit: 'grapheme' }), async (address) => {
         await memberships({}, verified(address)).catch(() => undefined)

@@ -15,7 +15,7 @@ const user = (id: string, more: Partial<MeshUser> = {}): MeshUser => ({
 const users = (...all: readonly MeshUser[]) => Object.fromEntries(all.map((account) => [account._id, account]))
 
 describe('devices, groups and rights of a MeshCentral account', () => {
-  it("an account's holdings omit mirrored user groups and links to missing groups", () => {
+  it('the groups read from an account exclude mirrored groups and missing groups', () => {
     const links = {
       'mesh//a': { rights: 5 },
       'mesh//gone': { rights: 5 },
@@ -35,7 +35,7 @@ describe('devices, groups and rights of a MeshCentral account', () => {
     expect(userGroups).to.deep.equal([{ id: 'ugrp//own', name: 'Helpers' }])
   })
 
-  it("an account's holdings omit server rights that groups of the IdP gave", () => {
+  it('the rights read from an account exclude server rights that IdP groups gave', () => {
     const { siteRights } = holdingsOf({ userGroups: {} }, user('user//tom', { siteadmin: 0x203, oidcrights: 0x200 }))
     expect(siteRights).to.equal(3)
   })

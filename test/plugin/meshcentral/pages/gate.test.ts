@@ -36,7 +36,7 @@ describe('address lists of MeshCentral', () => {
     expect(isListed('nonsense', ['0.0.0.0/0', '::/0'])).to.equal(false)
   })
 
-  it('admits all addresses except blocked ones, or only those of an allow list', () => {
+  it('admits addresses that are on the allow list, if there is one, and not blocked', () => {
     expect(admitsAddress({}, '10.0.0.1')).to.equal(true)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '10.0.0.1')).to.equal(false)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '11.0.0.1')).to.equal(true)
@@ -55,7 +55,7 @@ describe('login key of a domain', () => {
     for (const key of [undefined, '', 'three', ['one'], 'one,two']) expect(loginKeyOf(keyed, key)).to.equal(null)
   })
 
-  it("a redirect repeats the login key of the browser's cookie if the key is valid", () => {
+  it("adds the login key in the browser's cookie to a redirect if the key is valid", () => {
     const request = (cookie: string) =>
       ({ headers: { cookie }, xdomain: domain({ loginkey: ['k 1'] }) }) as unknown as MeshRequest
     expect(withLoginKey('/login?a=b#c', request('__Host-oidc-key=k%201'))).to.equal('/login?a=b&key=k+1#c')

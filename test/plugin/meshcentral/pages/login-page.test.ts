@@ -44,7 +44,7 @@ describe('redirect after a login', () => {
   })
 
   // Shows: meshcentral 6.
-  it('each message that the plugin shows has its counterpart in MeshCentral', () => {
+  it('each message of the plugin maps to a message number of MeshCentral', () => {
     for (const code of Object.keys(MESSAGES)) {
       expect(Object.values<number>(MESSAGE), code).to.include(messageOf({ reason: 'new', code }))
     }

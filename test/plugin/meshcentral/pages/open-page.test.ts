@@ -112,7 +112,7 @@ describe('open MeshCentral page whose session ends', () => {
     expect(leftAfter.page.reloads).to.equal(0)
   })
 
-  it('after its session ended, an open page reloads if leaving it was only a download', () => {
+  it('an open page reloads if its session ends some seconds after a download began', () => {
     const { page, signedOut, wait } = openPage()
     page.leave()
     page.now += 6000

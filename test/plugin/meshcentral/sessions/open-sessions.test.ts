@@ -41,7 +41,7 @@ describe('open sessions', () => {
     expect([unknown, none].map(isClosed)).to.deep.equal([true, false])
   })
 
-  it('an open session is found by each IdP session that it had', () => {
+  it('an open session is found by its current sid and by each earlier sid', () => {
     const open = new OpenSessions(new FakeClock(10))
     const first = session('a')
     const second = { ...first, signIn: { ...first.signIn, sid: 'second' } }
@@ -74,7 +74,7 @@ describe('open sessions', () => {
     expect(clock.pending).to.equal(0)
   })
 
-  describe('open sessions in use', () => {
+  describe('sessions in use', () => {
     let clock: FakeClock
     let open: OpenSessions
     const dueSessions = (forMs: number) => [...open.inUse('', forMs)].map(({ signIn }) => signIn.handle)
@@ -104,7 +104,7 @@ describe('open sessions', () => {
       expect(dueSessions(1)).to.deep.equal(['c'])
     })
 
-    it('a session is in use while it may own an open tunnel', async () => {
+    it('sessions stay in use while an open tunnel may belong to any of them', async () => {
       for (const handle of ['a', 'b', 'c']) open.note(session(handle))
       const keys = ['a', 'b'].flatMap((handle) => owner(handle).keys)
       open.noteSealed({ ...owner('a'), keys }, USER, new Socket())
@@ -175,7 +175,7 @@ describe('open sessions', () => {
     expect(open.find(keysOfFilter({ ...ended, sid: 'sid of 7' }))).to.deep.equal([])
   })
 
-  it('over the limit, sessions without a socket that are idle longest are forgotten', () => {
+  it('if there are too many open sessions, drops those idle longest without a socket', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     open.note(session('a'), new Socket())
     for (const handle of ['b', 'c', 'b', 'd']) open.note(session(handle))
@@ -183,7 +183,7 @@ describe('open sessions', () => {
     expect(sessions.map(({ signIn }) => signIn.handle)).to.deep.equal(['a', 'd'])
   })
 
-  it('a new session displaces older sessions without sockets down to the limit', () => {
+  it('excess sessions whose sockets have closed are dropped when a new session begins', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     const sockets = Array.from({ length: 4 }, () => new Socket())
     for (const [index, socket] of sockets.entries()) open.note(session(`${index}`), socket)

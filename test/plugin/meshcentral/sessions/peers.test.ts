@@ -56,7 +56,7 @@ describe('sessions at peer servers of MeshCentral', () => {
     expect(second.revocations.latest([keyOfSealed(USER)])).to.equal(second.clock.now() + 5_000)
   })
 
-  it('a session that ended at a peer also ends here if only a web relay has it', async () => {
+  it('a session that ended at a peer ends here too, even if only a web relay used it', async () => {
     const db = databaseOf()
     const [first, second] = [await setUp(db), await setUp(db)]
     for (const { user, x, signIn } of [session('before', 1_000), session('after', 15_001)]) {
@@ -107,7 +107,7 @@ describe('sessions at peer servers of MeshCentral', () => {
     while (second.revocations.latest(['a']) !== 900) await second.clock.advance(30_000)
   })
 
-  it('with peers, a session counts as ended until 5 s later, because clocks differ', async () => {
+  it('with peer servers, a revocation also ends sessions that begin up to 5 s later', async () => {
     const server = await setUp(databaseOf())
     expect((await setUpOne()).revocations.isShared).to.equal(false)
     await server.sessions.endMatching({} as Request, everythingOf)

@@ -19,7 +19,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     for (const store of opened.splice(0)) store.close()
   })
 
-  it('revoked sessions are known after a restart', async () => {
+  it('revocations are read from the database after a restart', async () => {
     const rows = new Map<string, Members>()
     await open(databaseOf(rows)).revoke(['a', 'b'], 900, 5_000)
     const restarted = open(databaseOf(rows))
@@ -79,7 +79,7 @@ describe('revoked sessions in the database of MeshCentral', () => {
     expect(revocations.latest(['whatever'])).to.be.within(0, 2)
   })
 
-  it('an unwritten revocation still applies; an unreadable database is logged', async () => {
+  it('a revocation applies even if the database cannot store it; failures are reported', async () => {
     const broken = {
       ...databaseOf(),
       GetAllType: (_type: string, done: (error: unknown, rows: null) => void) => done('no', null),

@@ -69,7 +69,7 @@ describe('cookie that MeshCentral seals', () => {
     return isOpen
   }
 
-  it('a sealed cookie ends with the session that it was sealed for, and no other', async () => {
+  it('a sealed cookie becomes invalid only when the session that sealed it ends', async () => {
     for (const content of [{ userid: USER }, { ruserid: USER }, { u: USER, a: 3 }]) {
       const all = await setUp()
       const a = sealedFor(all, work({ session: session('a') }), content)
@@ -120,7 +120,7 @@ describe('cookie that MeshCentral seals', () => {
   })
 
   for (const call of ['Get', 'GetAllTypeNodeFiltered']) {
-    it(`a cookie belongs to the session of its socket, also after the database's ${call}`, async () => {
+    it(`a cookie sealed after db.${call} belongs to its socket's session`, async () => {
       const answers: (() => void)[] = []
       // Answers as a pool of connections does: in the async context of any other request.
       const ask = (_filter: unknown, done: () => void) => void answers.push(done)
@@ -202,7 +202,7 @@ describe('cookie that MeshCentral seals', () => {
   })
 
   // Shows: plugin 10.17.
-  it('a sealed cookie ends with its session, even outside of a known request', async () => {
+  it('a cookie opened outside of a request is refused after its session was revoked', async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ session: session('a') }), { userid: USER })
     expect(opens(all, sealed)).to.equal(true)
@@ -241,7 +241,7 @@ describe('cookie that MeshCentral seals', () => {
       unseal(JSON.stringify({ userid: USER, nid: 'node//1', pid: 'public', r: 8, p: 8, port: 80 }), 'the key', 32) !==
       null
 
-    it("a tunnel's cookie ends with the session that opened its web relay, and no other", async () => {
+    it("a web relay's tunnel cookie ends only with the session that opened the relay", async () => {
       const all = await setUp()
       all.open.note(session('b'))
       relay(all, session('a'))
@@ -308,7 +308,7 @@ describe('cookie that MeshCentral seals', () => {
       }
     })
 
-    it('a revocation does not end cookies for peers, which name no device port', async () => {
+    it("a cookie for peer servers stays valid after the user's session was revoked", async () => {
       const all = await setUp()
       relay(all, session('a'))
       const toPeer = all.seal({ userid: USER, domainid: '', ps: 1 }) ?? ''
@@ -317,7 +317,7 @@ describe('cookie that MeshCentral seals', () => {
     })
   })
 
-  it('a cookie of an unknown session ends if the user was signed out after its sealing', async () => {
+  it('a cookie without a known session is invalid if the user was signed out later', async () => {
     const all = await setUp()
     const earlier = all.seal({ userid: USER }) ?? ''
     await all.revoke(keyOfSealed(USER))

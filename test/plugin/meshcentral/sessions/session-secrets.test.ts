@@ -109,7 +109,7 @@ describe('tokens of sessions in the database of MeshCentral', () => {
     expect(rows.size).to.equal(1)
   })
 
-  it('over the limit, a login displaces the oldest stored tokens, also after a restart', async () => {
+  it('if token storage is full, new tokens replace the oldest, even after a restart', async () => {
     const rows = new Map<string, Members>()
     const store = open(databaseOf(rows), { most: 3 })
     await settled()

@@ -138,7 +138,7 @@ describe('session of MeshCentral', () => {
     expect(destroyed).to.have.all.keys('user//~oidc:0/of late', ...all.map(({ x }) => `${USER}/${x}`))
   })
 
-  it("MeshCentral's own list ends a session even if only a web relay has it", async () => {
+  it('ending a session adds it to destroyedSessions even if only a web relay used it', async () => {
     const { web, open, sessions } = await setUp()
     for (const { signIn, x } of [session('a'), session('b')]) {
       open.relays.opened(USER, { kind: 'session', keys: keysOfOpen(signIn), startedAt: signIn.startedAt }, x)
@@ -147,7 +147,7 @@ describe('session of MeshCentral', () => {
     expect(web.destroyedSessions).to.deep.equal({ [`${USER}/x of a`]: 10_000 })
   })
 
-  it('after a restart, a session is known by its stored tokens until the IdP ends it', async () => {
+  it('after a restart, a sid is found in the stored tokens until its session ends', async () => {
     const db = databaseOf()
     const { secrets } = await setUp({ db })
     secrets.keep({ ...SIGN_IN, idToken: 'an ID token' }, 'a', 900_000)
@@ -160,7 +160,7 @@ describe('session of MeshCentral', () => {
     expect((await secrets.read('a')).idToken).to.equal(null)
   })
 
-  it("finds all sessions that match the IdP's filter, with tokens, and can end one", async () => {
+  it('lists the sessions that match a filter, with their tokens, and ends a single one', async () => {
     const { open, secrets, sessions } = await setUp()
     for (const handle of ['a', 'b', 'c']) {
       const openSession = session(handle)

@@ -40,7 +40,7 @@ describe("MeshCentral's key for cookies", () => {
     expect(rows.size).to.equal(0)
   })
 
-  it("neither uses nor creates a cookie key if the database's answer has an odd form", async () => {
+  it('uses and creates no cookie key if the database answers in an unknown form', async () => {
     const stored = { _id: ID, key: Buffer.alloc(80, 's').toString('hex') }
     for (const answer of [stored, [{ doc: stored }], null]) {
       const rows = rowsWith()

@@ -44,7 +44,7 @@ describe('setting loginTokenDays', () => {
     for (const days of [0.01, 1, 30, 3_650]) expect(readLoginTokenDays(days)).to.deep.equal({ days })
   })
 
-  it('invalid loginTokenDays apply the shortest limit, because a limit was wanted', () => {
+  it('an invalid loginTokenDays is reported, and 0.01 days apply as the shortest limit', () => {
     for (const wrong of ['30', '', true, false, 0, -1, 0.001, 3_651, Number.NaN, [30], {}]) {
       const { days, problem } = readLoginTokenDays(wrong)
       expect(days).to.equal(0.01)

@@ -78,7 +78,7 @@ describe('login redeemed at the IdP', () => {
     return { code: error?.code, ...error?.details }
   }
 
-  it('a redeemed login has the user, session id, time of authentication and tokens', async () => {
+  it('redeeming a code returns claims, sid, time of authentication and tokens', async () => {
     const { idp, redeem } = await answerWith({}, { sid: 'session-1', iat: nowS, auth_time: nowS - 60 })
     const { idToken, accessToken, tokens, claims, ...rest } = await redeem()
     expect(rest).to.deep.equal({

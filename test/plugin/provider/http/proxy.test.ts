@@ -190,7 +190,7 @@ describe('proxy of the environment', () => {
       }
     })
 
-    it("refuses an IdP's certificate of an unknown authority through a proxy's tunnel", async () => {
+    it("refuses an IdP's certificate of an unknown authority, even through a proxy", async () => {
       expect(await requestThrough('https://idp.example/jwks', { NODE_EXTRA_CA_CERTS: '' })).to.equal(
         'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
       )

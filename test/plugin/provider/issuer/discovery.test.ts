@@ -128,7 +128,7 @@ describe('discovery of an issuer', () => {
     })
   }
 
-  it('a failed discovery reports if an outage begins and if logins still work', async () => {
+  it('reports if a failed discovery begins an outage, and if logins still work', async () => {
     await idp.down()
     const manual = {
       authorization_endpoint: `${idp.issuer}/a`,

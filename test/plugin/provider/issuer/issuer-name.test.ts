@@ -15,7 +15,7 @@ describe('comparison of configured and published issuers', () => {
   })
 
   // Shows: plugin 2.8.
-  it('two issuers with any other difference are different issuers', () => {
+  it('issuers that differ in host, port, path, letter case or query do not match', () => {
     const beside = ['two', 'ONE', 'one//', 'one/x', 'one/../one/x', 'one?x', 'one#x'].map(
       (end) => `https://idp.test/realms/${end}`,
     )
@@ -47,7 +47,7 @@ describe('comparison of configured and published issuers', () => {
   })
 
   // Shows: plugin 2.8.
-  it('at Entra External ID, an issuer by tenant name matches one by directory id', () => {
+  it('at Entra External ID, tenant name and tenant id are interchangeable in the host', () => {
     const issuerAt = (host: string, tenant = TENANT) => `https://${host}.ciamlogin.com/${tenant}/v2.0`
     for (const configured of [
       issuerAt('contoso'),

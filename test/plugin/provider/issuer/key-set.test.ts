@@ -100,7 +100,7 @@ describe('key set of an IdP', () => {
     expect(atHand && idsIn(atHand)).to.deep.equal(['new'])
   })
 
-  it('a key set with a status other than 200 is unreachable, one without keys invalid', async () => {
+  it('a bad status means provider_unreachable, an unusable key set id_token_invalid', async () => {
     for (const [answer, code] of [
       [new Response('', { status: 500 }), 'provider_unreachable'],
       [new Response('', { status: 302 }), 'provider_unreachable'],
@@ -112,7 +112,7 @@ describe('key set of an IdP', () => {
     }
   })
 
-  it('a cached key set is available until it is unused for longer than the given age', async () => {
+  it('the last key set is available without a request until a given age', async () => {
     const { keySet, clock, ids } = serve([['a'], new Error('down')])
     expect(keySet.atHand(ADDRESS, 5_000)).to.equal(undefined)
     await ids()

@@ -43,7 +43,7 @@ describe('signature of a token', () => {
     await verifySignature(await first.sign({ kid: undefined }), keys, 'RS256')
   })
 
-  it('refuses a signature by a key that has only the id of a published key', async () => {
+  it('refuses a signature by a different key with the id of a published key', async () => {
     await refused(await second.sign({ kid: 'one' }), [first.jwk])
   })
 
