@@ -64,7 +64,7 @@ describe('user with an account who is refused by groups.required', () => {
   })
 
   // Shows: plugin 6.2.
-  it("a user keeps all sessions if a login cannot learn the user's groups", async () => {
+  it('a user keeps all sessions if the groups claim of a new login is unusable', async () => {
     const { setup, signedIn } = await startWithBob()
     setGroups(setup, 5)
     await signIn(setup, 'bob')

@@ -142,7 +142,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
   })
 
   // Shows: plugin 6.10, 9.24.
-  it('a mirrored group exists beside a group of the same name made by hand', async () => {
+  it('a mirrored group may have the same name as a group that was made by hand', async () => {
     await records.groups.joinByHand('', BOB.id, 'staff')
 
     await records.groups.join('', ALICE.id, 'staff')
@@ -159,7 +159,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.allOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
-  it('names that are special in JavaScript, such as __proto__, are ordinary names', async () => {
+  it('users, domains and groups may have names such as __proto__ and constructor', async () => {
     const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']
     for (const name of names) {
       const id: UserId = `~oidc:${name}`

@@ -21,7 +21,7 @@ const rules = (over: Partial<GroupSettings>): GroupSettings => ({
 })
 const admitted = (siteAdmin: 'grant' | 'revoke' | 'keep') => ({ admitted: true, siteAdmin })
 
-describe('memberships from a groups claim', () => {
+describe('group memberships from a groups claim', () => {
   // Shows: plugin 6.9.
   // Shows: meshcentral 23.
   it('reads groups from an array, from a single name, and from objects with name or id', () => {

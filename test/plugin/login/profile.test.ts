@@ -4,9 +4,9 @@ import { profileOf } from '../../../plugin/login/profile.ts'
 
 const names = { uuid: 'sub', name: 'name', email: 'email' }
 
-describe("profile in a user's claims", () => {
+describe("user's profile from claims", () => {
   // Shows: plugin 2.10, 10.16.
-  it("the user id is the strategy's prefix followed by the unchanged id claim", () => {
+  it('the user id is ~oidc: followed by the unchanged id claim', () => {
     expect(profileOf({ sub: 'a/B c|9' }, names).id).to.equal('~oidc:a/B c|9')
     expect(profileOf({ sub: 'x', oid: 'y' }, { ...names, uuid: 'oid' }).id).to.equal('~oidc:y')
     expect(profileOf({ sub: 'a'.repeat(255) }, names).id).to.have.length(6 + 255)
@@ -77,7 +77,7 @@ describe("profile in a user's claims", () => {
     expect(profileOf({ sub: '1', name: 'x'.repeat(5000) }, names).name).to.have.length(255)
   })
 
-  it('reads id, name and address of a user from paths into objects', () => {
+  it('reads id, name and e-mail address of a user from nested claims', () => {
     const claims = { sub: '1', who: { id: 'x9', 'full.name': 'Ann', mail: { work: 'a@b.c' } } }
     const profile = profileOf(claims, { uuid: 'who.id', name: 'who.full.name', email: 'who.mail.work' })
     const expected = { id: '~oidc:x9', name: 'Ann', isNameClaimed: true, email: 'a@b.c', emailVerified: false }

@@ -132,7 +132,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: meshcentral 24.
-  it('mirrors a group beside a group of the same name made by hand', async () => {
+  it('mirrors a group even if a group of the same name was made by hand', async () => {
     const { groups, web } = await withAlice()
     web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'staff')
     await groups.join('', ALICE.id, 'staff')

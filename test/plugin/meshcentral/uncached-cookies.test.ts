@@ -42,7 +42,7 @@ describe('cookies on answers that a cache may keep', () => {
     '/login',
     '/login?return=/a.png',
   ])
-    it(`a page that renews the session cookie becomes private: ${path}`, async () => {
+    it(`a page that renews the session cookie gets Cache-Control: private: ${path}`, async () => {
       expect(await answer(path)).to.deep.include({ sets: true, cacheControl: 'private' })
       expect(await answer(path, 'max-age=60')).to.deep.include({ sets: true, cacheControl: 'max-age=60, private' })
     })

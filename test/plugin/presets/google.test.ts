@@ -257,7 +257,7 @@ describe('google preset', () => {
     }
   })
 
-  it('a group without address and display name is known by its resource name', async () => {
+  it('a group without address and display name has its resource name as name', async () => {
     api.fail({ kind: 'rewrite', body: () => ({ memberships: [{ group: 'groups/0x' }] }) })
     expect(await memberships()).to.deep.equal([{ name: 'groups/0x', aliases: [] }])
   })

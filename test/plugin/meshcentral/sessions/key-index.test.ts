@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { KeyIndex } from '../../../../plugin/meshcentral/sessions/key-index.ts'
 import { propertyRuns } from '../../../support/property-runs.ts'
 
-describe('index of sessions by keys', () => {
+describe('index of sessions by revocation key', () => {
   // Shows: plugin 9.10.
   it('the key index finds the same sessions as a full search after random changes', () => {
     const keys = fc.uniqueArray(fc.constantFrom<string>('a', 'b', 'c', 'd', '__proto__'), { maxLength: 4 })

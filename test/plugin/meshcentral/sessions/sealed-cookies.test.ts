@@ -210,7 +210,7 @@ describe('cookie that MeshCentral seals', () => {
     expect(opens(all, sealed)).to.equal(false)
   })
 
-  it('a revocation does not end cookies sealed without a session of the plugin', async () => {
+  it('a revocation does not affect cookies sealed without a session of the plugin', async () => {
     const all = await setUp()
     const tokens = sealedFor(all, work(), { userid: USER })
     const someoneElse = sealedFor(all, work({ session: session('a', 1_000, OTHER) }), { userid: USER })
@@ -263,7 +263,7 @@ describe('cookie that MeshCentral seals', () => {
       expect(opens(all, tunnelOf(all))).to.equal(false)
     })
 
-    it("a tunnel's cookie with two possible sessions ends with the first that ends", async () => {
+    it('a tunnel cookie that may belong to two sessions ends when either session ends', async () => {
       for (const [ends, remains] of [
         ['a', 'b'],
         ['b', 'a'],
@@ -282,7 +282,7 @@ describe('cookie that MeshCentral seals', () => {
       }
     })
 
-    it("a revocation from before a session does not end that session's tunnel cookie", async () => {
+    it("a revocation before a session's start leaves the session's tunnel cookie valid", async () => {
       const all = await setUp()
       const later = session('b', 20_000)
       await all.revoke(...keysOfFilter({ domainKey: '', issuer: 'https://idp', subject: null, sid: 'sid of b' }))
@@ -327,7 +327,7 @@ describe('cookie that MeshCentral seals', () => {
     expect(opens(all, later)).to.equal(true)
   })
 
-  it('a cookie that another server sealed ends if the user was signed out since', async () => {
+  it('a cookie from another server is invalid if the user was signed out later', async () => {
     const all = await setUp()
     await all.revoke(keyOfSealed(USER))
     for (const name of [{ userid: USER }, { ruserid: USER }, { u: USER, a: 3 }]) {

@@ -65,7 +65,7 @@ describe('tokens of sessions in the database of MeshCentral', () => {
     expect(await open(databaseOf(new Map([[movedId, row]]))).read('handle-2')).to.deep.equal(NOTHING)
   })
 
-  it("a session's tokens are compressed, and are also read in the older format", async () => {
+  it("a session's tokens are stored compressed; older uncompressed tokens are readable", async () => {
     const rows = new Map<string, Members>()
     const long = { ...signIn(), idToken: JSON.stringify(Array.from({ length: 99 }, (_, n) => `group ${n}`)) }
     const secrets = open(databaseOf(rows))

@@ -7,7 +7,7 @@ const never = () => false
 const always = () => true
 
 describe('owners of web relays', () => {
-  it('a user who opened no web relay has no sessions that own one', () => {
+  it('a web relay has no owner unless a session of that user opened it', () => {
     const relays = new WebRelays()
     expect(relays.ownerOf(USER, never)).to.equal(undefined)
     relays.opened('user//~oidc:2', owner('a'), 'x')

@@ -4,7 +4,7 @@ import { pluginConfig, showButton, takeOver } from '../../../../plugin/meshcentr
 
 const domain = (members: Partial<MeshDomain> = {}): MeshDomain => ({ id: '', url: '/', ...members })
 
-describe('oidc strategies taken over from MeshCentral', () => {
+describe("oidc strategies that the plugin takes from MeshCentral's configuration", () => {
   const oidc = { clientid: 'mesh', newaccountsrights: ['fulladministrator'] }
   const domains = () => ({
     '': domain({ authstrategies: { oidc, saml: {} } }),

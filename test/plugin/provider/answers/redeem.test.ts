@@ -113,7 +113,7 @@ describe('login redeemed at the IdP', () => {
     }
   })
 
-  it('tokens without scope and expires_in have the requested scopes and no expiry', async () => {
+  it('tokens count as having the requested scopes and no expiry if the IdP states none', async () => {
     for (const [scope, grantedScopes, offline] of [
       [undefined, null, false],
       ['openid offline_access', ['openid', 'offline_access'], true],
