@@ -24,7 +24,7 @@ export function checkRedirectAddress(oidc: JsonObject, domain: DomainAddress): r
 function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Finding[] {
   const occupied = ['/', basePath, ...Object.values(OTHER_ROUTES).map((name) => basePath + name)]
   if (!occupied.some((route) => plainRoute(route) === plainRoute(pathname))) return []
-  const remedy = `Use a path of its expected, such as ${basePath}${callback}, and register it at the IdP.`
+  const remedy = `Use a path of its own, such as ${basePath}${callback}, and register it at the IdP.`
   return [{ steps: AT, reason: 'is on a path that has another use', remedy }]
 }
 
