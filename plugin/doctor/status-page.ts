@@ -8,6 +8,7 @@ import { escapeMarkup } from '../routes/markup.ts'
 import type { Verdict } from './live/verdict.ts'
 import { type LiveCheck, PAUSE_MS } from './live-checks.ts'
 import { SCRIPT, STYLE } from './page-look.ts'
+import { prose, time } from './page-texts.ts'
 
 export interface StatusPage {
   /** The state of the domain. Undefined if the domain has no single sign-on. */
@@ -182,17 +183,6 @@ function refusalItem({ time: loggedAt, times, code, event, account, remedy }: Re
 
 function entry(name: string, markup: string): string {
   return `<dt>${name}</dt><dd>${markup}</dd>`
-}
-
-/** Formats a text in which backticks mark code. */
-function prose(text: string): string {
-  return escapeMarkup(text).replace(/`([^`]+)`/g, '<code>$1</code>')
-}
-
-/** Renders a time in UTC. The page's script replaces it with the reader's time zone and format. */
-function time(ms: number): string {
-  const iso = new Date(ms).toISOString()
-  return `<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`
 }
 
 function duration(ms: number): string {

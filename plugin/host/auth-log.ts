@@ -28,6 +28,7 @@ export function withCleanAuthLog(host: Host): Host {
     ...(host.basePath ? { basePath: host.basePath.bind(host) } : {}),
     ...(host.newAccountsAllowed ? { newAccountsAllowed: host.newAccountsAllowed.bind(host) } : {}),
     ...(host.inMaintenance ? { inMaintenance: host.inMaintenance.bind(host) } : {}),
+    ...(host.noteRefusal ? { noteRefusal: host.noteRefusal.bind(host) } : {}),
     ...(host.clientAddress ? { clientAddress: host.clientAddress.bind(host) } : {}),
     ...(host.land ? { land: host.land.bind(host) } : {}),
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Request, Response } from 'express'
+import type { LoginErrorCode } from '../errors.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
 /**
@@ -30,6 +31,11 @@ export interface Host {
   newAccountsAllowed?(domainKey: string): boolean
   /** Whether only site admins may sign in at the moment. Default: all users may. */
   inMaintenance?(domainKey: string): boolean
+  /**
+   * Called when the rules refused a user whom the IdP authenticated, before the user sees the message. A server can use
+   * it to find an existing account that may belong to the same user. It must not change any account. Must not throw.
+   */
+  noteRefusal?(domainKey: string, profile: Profile, code: LoginErrorCode): void
   /** Returns the IP address of the user's browser, for the authentication log. Default: Express's `req.ip`. */
   clientAddress?(req: Request): string | undefined
   /**

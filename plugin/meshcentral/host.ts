@@ -2,6 +2,7 @@ import type { Request, Response } from 'express'
 import type { Clock } from '../clock.ts'
 import { isSameRoute } from '../config/domains/route-names.ts'
 import type { AuthLogEntry, Host, LoginFailure } from '../host/port.ts'
+import type { RefusedLogins } from './moves/refused-logins.ts'
 import {
   carry,
   failurePath,
@@ -29,6 +30,7 @@ export interface MeshHostOptions {
   readonly takenDomains: ReadonlyMap<string, TakenDomain>
   readonly revocations: RevokedSessions
   readonly open: OpenSessions
+  readonly refusedLogins: Pick<RefusedLogins, 'note'>
   readonly secret: string
   /** Names of the presets. */
   readonly presets: readonly string[]
@@ -80,6 +82,7 @@ export function meshHost(options: MeshHostOptions): MeshHost {
     // Only the value `true` allows new accounts, as in MeshCentral's own strategies.
     newAccountsAllowed: (domainKey) => takenDomains.get(domainKey)?.domain.newaccounts === true,
     inMaintenance,
+    noteRefusal: (domainKey, profile, code) => options.refusedLogins.note(domainKey, profile, code),
     clientAddress: (req) => meshRequest(req).clientIp,
     land: (req, res, path) => {
       const withKey = withLoginKey(path, meshRequest(req))

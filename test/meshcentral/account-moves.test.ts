@@ -6,7 +6,7 @@ import { pluginLines } from './support/auth-log.ts'
 import { alteredProgram, type DbRecord, packedProgram } from './support/data-folder.ts'
 import { installMeshCentral, OLDER_VERSION } from './support/installation.ts'
 import { type Person, userKey } from './support/mesh-setup.ts'
-import { isSignedIn, signedIn } from './support/session.ts'
+import { isLoginPage, isSignedIn, signedIn, signIn } from './support/session.ts'
 import { closes, useMesh } from './support/use-mesh.ts'
 
 const FULL = 0xffffffff
@@ -86,6 +86,37 @@ describe("moving an account's devices and rights", () => {
     expect(events.map(({ userid }) => userid)).to.deep.equal([newId])
     expect(await movesInLog()).to.equal(earlierMoves + 1)
     expect(await isSignedIn(setup, admin.browser)).to.equal(false)
+  })
+})
+
+describe('logins that are refused because the user has no account of single sign-on', () => {
+  const setup = useMesh({ domains: { '': { oidc: { newAccounts: false } } } })
+
+  // Shows: plugin 6.19.
+  it('the move page lists a refused login, and suggests the move once the user has an account', async () => {
+    const admin = await createAdministrator(setup, 'tom', setup.open)
+    const verified = async (isVerified: boolean) => {
+      admin.page.send({ action: 'edituser', id: admin.id, emailVerified: isVerified })
+      const isStored = async () => (await setup.data.records()).get(admin.id)?.emailVerified === isVerified
+      await until('the account in the database', isStored)
+    }
+    const person = setup.person({ email: 'Tom@example.test', email_verified: true })
+    const text = `${admin.id} → ${userKey(person)}`
+    const listed = async () => (await openMovePage(setup, admin.browser, '', '')).body
+    const refused = async () => expect(isLoginPage(await signIn(setup, setup.browser(), person))).to.equal(true)
+    await verified(false)
+    await refused()
+    expect(await listed()).to.not.include(text)
+    await verified(true)
+    await refused()
+    const page = await listed()
+    expect(page).to.include(text)
+    expect(page).to.include('Set <code>newAccounts</code> to true')
+    expect(page).to.not.include('Suggestions')
+    expect(page).to.not.match(/tom@example\.test/i)
+    await setup.restart({ domains: { '': {} } })
+    await signedIn(setup, person)
+    expect((await listed()).split('Users without an account')[0]).to.include(`>${text}</a>`)
   })
 })
 

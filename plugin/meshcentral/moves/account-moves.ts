@@ -6,7 +6,7 @@ import { printableText } from '../../log.ts'
 import { askDatabase, saveRecord, WRITE_LIMIT_MS } from '../database.ts'
 import { announceAccount, dispatch } from '../events.ts'
 import type { MeshDeviceGroup, MeshServer, MeshUser, MeshUserGroup, MeshWeb } from '../server.ts'
-import { type Holdings, holdingsOf, ownSiteRights, type Suggestion, suggestMoves } from './holdings.ts'
+import { type Holdings, hasHoldings, holdingsOf, ownSiteRights, type Suggestion, suggestMoves } from './holdings.ts'
 import { mergeDeviceRights, mergeSiteRights, siteLimits } from './merged-rights.ts'
 
 export interface AccountMovesOptions {
@@ -68,7 +68,7 @@ export class AccountMoves {
   }
 
   suggestions(domainId: string): readonly Suggestion[] {
-    return suggestMoves(this.#web.users, domainId)
+    return suggestMoves(this.#web, domainId)
   }
 
   /**
@@ -119,7 +119,7 @@ export class AccountMoves {
     const settings = (await this.#moveSettings(from, to)) || hasNewRealms(from, to)
     await this.#changeNewAccount(from, to, links)
     await this.#changeOldAccount(from, Object.keys(links), request.lock)
-    if (hasAnything(moved) || settings || request.lock) this.#announce(request, { ...moved, settings }, from, to)
+    if (hasHoldings(moved) || settings || request.lock) this.#announce(request, { ...moved, settings }, from, to)
     await this.#removeRecord(request)
   }
 
@@ -280,11 +280,6 @@ export class AccountMoves {
   async #ask(task: string, run: (done: (error?: unknown) => void) => void): Promise<void> {
     await askDatabase(this.#clock, task, run, WRITE_LIMIT_MS)
   }
-}
-
-/** Whether there is anything to move. False if an interrupted move left only the record of its request. */
-function hasAnything({ deviceGroups, userGroups, devices, siteRights }: Holdings): boolean {
-  return siteRights !== 0 || [deviceGroups, userGroups, devices].some((list) => list.length > 0)
 }
 
 /** Whether the old account has a realm that the new account does not have. */

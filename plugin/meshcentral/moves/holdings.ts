@@ -1,4 +1,4 @@
-import { isLocked, type MeshUser, type MeshWeb, SITE_ADMIN } from '../server.ts'
+import { isLocked, type MeshUser, type MeshWeb, SITE_ADMIN, userKey } from '../server.ts'
 
 /** The rights of an account, as the page that moves them shows them. */
 export interface Holdings {
@@ -47,6 +47,11 @@ export function ownSiteRights({ siteadmin = 0, oidcrights = 0 }: MeshUser): numb
   return siteadmin === SITE_ADMIN ? siteadmin : siteadmin & ~oidcrights
 }
 
+/** Whether an account has devices, groups or rights that a move would move. */
+export function hasHoldings({ deviceGroups, userGroups, devices, siteRights }: Holdings): boolean {
+  return siteRights !== 0 || [deviceGroups, userGroups, devices].some((list) => list.length > 0)
+}
+
 /** Two accounts that may belong to one user. */
 export interface Suggestion {
   readonly from: string
@@ -57,21 +62,52 @@ const MOST_SUGGESTIONS = 20
 
 /**
  * Finds pairs of accounts with the same verified e-mail address: one account of single sign-on, and one of another
- * kind, such as with a password. An address is ignored if several accounts of single sign-on have it.
+ * kind, such as with a password. An address is ignored if several accounts of single sign-on have it. Old accounts
+ * without devices, groups and rights are ignored, such as those that were moved.
  */
-export function suggestMoves(users: Readonly<Record<string, MeshUser>>, domainId: string): readonly Suggestion[] {
+export function suggestMoves(
+  web: Pick<MeshWeb, 'users' | 'meshes' | 'userGroups'>,
+  domainId: string,
+): readonly Suggestion[] {
   const idsByAddress = new Map<string, string[]>()
-  const oldAccounts: (readonly [address: string, id: string])[] = []
-  const prefix = `user/${domainId}/`
-  for (const [id, user] of Object.entries(users)) {
-    if (!id.startsWith(prefix) || user.email === undefined || user.emailVerified !== true) continue
-    const address = user.email.toLowerCase()
-    if (id.startsWith(`${prefix}~oidc:`)) idsByAddress.set(address, [...(idsByAddress.get(address) ?? []), id])
-    else oldAccounts.push([address, id])
+  const oldAccounts: (readonly [address: string, user: MeshUser])[] = []
+  for (const [address, user] of verifiedAddresses(web.users, domainId)) {
+    if (isOfSingleSignOn(user)) idsByAddress.set(address, [...(idsByAddress.get(address) ?? []), user._id])
+    else oldAccounts.push([address, user])
   }
-  const pairs = oldAccounts.flatMap(([address, from]) => {
+  const suggestions: Suggestion[] = []
+  for (const [address, user] of oldAccounts) {
     const [to, ...more] = idsByAddress.get(address) ?? []
-    return to !== undefined && more.length === 0 ? [{ from, to }] : []
+    if (to === undefined || more.length > 0 || !hasHoldings(holdingsOf(web, user))) continue
+    suggestions.push({ from: user._id, to })
+    if (suggestions.length === MOST_SUGGESTIONS) break
+  }
+  return suggestions
+}
+
+/** Finds a domain's accounts whose e-mail address is verified and equals this one, in any letter case. */
+export function accountsWithAddress(
+  users: Readonly<Record<string, MeshUser>>,
+  domainId: string,
+  email: string,
+): readonly MeshUser[] {
+  const wanted = email.toLowerCase()
+  return verifiedAddresses(users, domainId).flatMap(([address, user]) => (address === wanted ? [user] : []))
+}
+
+/** Returns a domain's accounts with a verified e-mail address. The addresses are in lower case. */
+function verifiedAddresses(
+  users: Readonly<Record<string, MeshUser>>,
+  domainId: string,
+): readonly (readonly [address: string, user: MeshUser])[] {
+  const prefix = userKey(domainId, '')
+  return Object.entries(users).flatMap(([id, user]) => {
+    const { email, emailVerified } = user
+    if (!id.startsWith(prefix) || email === undefined || emailVerified !== true) return []
+    return [[email.toLowerCase(), user] as const]
   })
-  return pairs.slice(0, MOST_SUGGESTIONS)
+}
+
+function isOfSingleSignOn({ _id, domain }: MeshUser): boolean {
+  return _id.startsWith(userKey(domain, '~oidc:'))
 }

@@ -6,9 +6,10 @@ import { statusPage } from '../../doctor/status-page.ts'
 import { createSeal, type Seal } from '../../host/seal.ts'
 import type { DomainStatus } from '../../mount/status/domain-status.ts'
 import type { AccountMoves, MoveRequest } from '../moves/account-moves.ts'
-import type { Suggestion } from '../moves/holdings.ts'
-import { type MeshRequest, type MeshServer, type MeshUser, SITE_ADMIN } from '../server.ts'
-import { MOVE_QUERY, type MovePage, movePage } from './move-page.ts'
+import { hasHoldings, type Suggestion } from '../moves/holdings.ts'
+import type { RefusedLogins } from '../moves/refused-logins.ts'
+import { type MeshRequest, type MeshServer, type MeshUser, SITE_ADMIN, userKey } from '../server.ts'
+import { MOVE_QUERY, type MovePage, movePage, type WaitingUser } from './move-page.ts'
 
 /** The handlers of `<url>pluginadmin.ashx?pin=meshcompanion`. MeshCentral calls them for any signed-in user. */
 export interface AdminPage {
@@ -24,6 +25,7 @@ export interface AdminPageOptions {
   readonly notes: (domainKey: string) => readonly string[]
   readonly checks: LiveChecks
   readonly moves: Pick<AccountMoves, 'find' | 'suggestions' | 'move'>
+  readonly refusedLogins: Pick<RefusedLogins, 'of' | 'since'>
   /** Called if a move fails, or if a request fails unexpectedly. */
   readonly onFailure: (error: unknown) => void
   /** Returns the current time in milliseconds since 1970. */
@@ -100,28 +102,40 @@ class MeshAdminPage implements AdminPage {
   }
 
   #moveView(req: MeshRequest, domainKey: string, token: string): MovePage {
-    const { moves } = this.#options
+    const { moves, refusedLogins } = this.#options
     const { from, to, outcome } = req.query
     const typed = typeof from === 'string' && typeof to === 'string' ? { from: from.trim(), to: to.trim() } : undefined
+    const waiting = this.#waitingUsers(domainKey)
+    const isReady = ({ from, to }: WaitingUser) => from !== to && moves.find(domainKey, to) !== undefined
     return {
       typed,
       from: typed && moves.find(domainKey, typed.from),
       to: typed && moves.find(domainKey, typed.to),
-      suggestions: [...moves.suggestions(domainKey), ...this.#otherIds(domainKey)],
+      suggestions: withoutDuplicates<Suggestion>([...moves.suggestions(domainKey), ...waiting.filter(isReady)]),
+      waiting: waiting.filter((user) => !isReady(user)),
+      waitingSince: refusedLogins.since,
       token,
       look: lookOf(req),
       outcome: outcome === 'moved' || outcome === 'failed' ? outcome : null,
     }
   }
 
-  /** Suggests a move for each pair of accounts that, according to a login warning, belong to the same user. */
-  #otherIds(domainKey: string): readonly Suggestion[] {
-    const { status, moves } = this.#options
+  /**
+   * Returns the users of refused logins who probably have an account, and the users of login warnings who have an
+   * account under another id. A user stays in the list until the old account has nothing left to move.
+   */
+  #waitingUsers(domainKey: string): readonly WaitingUser[] {
+    const { status, moves, refusedLogins } = this.#options
     const { loginWarnings = [] } = status().find((domain) => domain.domainKey === domainKey) ?? {}
-    return loginWarnings.flatMap(({ account, otherAccount }) => {
+    const underOtherId = loginWarnings.flatMap(({ account, otherAccount, time }): readonly WaitingUser[] => {
       if (account === null || otherAccount === null) return []
-      const [to, from] = [moves.find(domainKey, account), moves.find(domainKey, otherAccount)]
-      return from && to ? [{ from: from.id, to: to.id }] : []
+      const [from, to] = [userKey(domainKey, otherAccount), userKey(domainKey, account)]
+      return [{ from, to, time, reason: 'account-under-other-id' }]
+    })
+    const refused = refusedLogins.of(domainKey).map(({ code, ...login }): WaitingUser => ({ ...login, reason: code }))
+    return withoutDuplicates([...underOtherId, ...refused]).filter(({ from, to }) => {
+      const old = moves.find(domainKey, from)
+      return old !== undefined && (from === to || hasHoldings(old))
     })
   }
 
@@ -163,6 +177,12 @@ export function meshAdminPage(options: AdminPageOptions): AdminPage {
     handleAdminReq: caught((req, res, user) => page.handleAdminReq(req, res, user)),
     handleAdminPostReq: caught((req, res, user) => page.handleAdminPostReq(req, res, user)),
   }
+}
+
+/** Keeps the first item of each pair of accounts. */
+function withoutDuplicates<Pair extends Suggestion>(pairs: readonly Pair[]): readonly Pair[] {
+  const keyOf = ({ from, to }: Pair) => JSON.stringify([from, to])
+  return [...new Map(pairs.toReversed().map((pair) => [keyOf(pair), pair])).values()].reverse()
 }
 
 /** Returns the user and the session that a page's token is bound to, so that no other session can use the token. */

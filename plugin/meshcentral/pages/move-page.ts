@@ -1,9 +1,18 @@
 import { STYLE } from '../../doctor/page-look.ts'
+import { prose, time } from '../../doctor/page-texts.ts'
 import { escapeMarkup } from '../../routes/markup.ts'
 import type { Holdings, Suggestion } from '../moves/holdings.ts'
+import { LISTED_DAYS, type RefusedLogin } from '../moves/refused-logins.ts'
 
 /** The page's address, relative to the status page. */
 export const MOVE_QUERY = '?pin=meshcompanion&page=move'
+
+/** A user who probably has an old account, but no account to move it to yet. */
+export interface WaitingUser extends Suggestion {
+  /** When the login was last refused, or the warning last logged. Milliseconds since 1970. */
+  readonly time: number
+  readonly reason: RefusedLogin['code'] | 'account-under-other-id'
+}
 
 /** The content of the page that moves an account. */
 export interface MovePage {
@@ -13,6 +22,9 @@ export interface MovePage {
   readonly from: Holdings | undefined
   readonly to: Holdings | undefined
   readonly suggestions: readonly Suggestion[]
+  readonly waiting: readonly WaitingUser[]
+  /** Since when refused logins are stored, in milliseconds since 1970. */
+  readonly waitingSince: number
   /** Sent with the form. It proves that the request came from this page. */
   readonly token: string
   readonly look: 'night' | 'day' | null
@@ -38,6 +50,7 @@ export function movePage(page: MovePage): string {
     accountsForm(typed),
     typed && outcome === null ? comparison(page, typed, from, to) : '',
     suggestionList(page.suggestions),
+    waitingList(page),
     '</main></body></html>',
   ].join('')
 }
@@ -121,5 +134,28 @@ function suggestionList(suggestions: readonly Suggestion[]): string {
     '<h2>Suggestions</h2><p>These accounts have the same verified e-mail address, or the log says that they belong to one user. ',
     'Verify that before you move anything.</p>',
     `<ul>${items.join('')}</ul>`,
+  ].join('')
+}
+
+const FIRST_LOGIN = 'let the user sign in once. Then the move is among the suggestions above.'
+
+/** What an administrator can do for a {@link WaitingUser}. */
+const REMEDIES: Readonly<Record<WaitingUser['reason'], string>> = {
+  account_unknown: `The user has no account for single sign-on yet. Set \`newAccounts\` to true, and ${FIRST_LOGIN}`,
+  account_limit: `The domain has as many accounts as \`limits.maxUserAccounts\` allows. Raise it, and ${FIRST_LOGIN}`,
+  issuer_changed:
+    'The account with this id has the same address, but belongs to another issuer. If both issuers have the same users, add the old issuer to `custom.previous_issuers`. No move is needed.',
+  'account-under-other-id': `The old account has this user's \`sub\` as its id. Write \`"uuid": "sub"\` into \`custom.claims\` to keep it. Or set \`newAccounts\` to true, and ${FIRST_LOGIN}`,
+}
+
+function waitingList({ waiting, waitingSince }: MovePage): string {
+  const items = waiting.map((user) => {
+    const accounts = [...new Set([user.from, user.to])].map((id) => escapeMarkup(id)).join(' → ')
+    return `<li>${accounts} <span class="quiet">(${time(user.time)})</span><br>${prose(REMEDIES[user.reason])}</li>`
+  })
+  const list = items.length === 0 ? '<p>None.</p>' : `<ul>${items.join('')}</ul>`
+  return [
+    '<h2>Users without an account to move to</h2><p>These users were refused at their login, but an old account has the same verified e-mail address, or their <code>sub</code>. ',
+    `Verify that it is the same user. Listed since this server started, ${time(waitingSince)}, for ${LISTED_DAYS} days.</p>${list}`,
   ].join('')
 }

@@ -15,6 +15,7 @@ import { type MeshHost, meshHost } from '../host.ts'
 import type { Lockdown } from '../lockdown.ts'
 import { AccountMoves } from '../moves/account-moves.ts'
 import { updatePeerPages } from '../moves/peer-pages.ts'
+import { RefusedLogins } from '../moves/refused-logins.ts'
 import { orderWrites } from '../ordered-writes.ts'
 import { type AdminPage, meshAdminPage } from '../pages/admin-page.ts'
 import { keepSocketsOpen } from '../pages/password-limit.ts'
@@ -79,6 +80,7 @@ export function install(installation: Installation): Installed | undefined {
   const notes = startNotes(server)
   const revocations = new RevokedSessions(server.db, clock, server.multiServer ? report : undefined)
   const open = new OpenSessions(clock)
+  const refusedLogins = new RefusedLogins(web, clock)
   const settings = readPluginSettings(server)
   const secret = key.toString('hex')
   const host = meshHost({
@@ -87,6 +89,7 @@ export function install(installation: Installation): Installed | undefined {
     takenDomains,
     revocations,
     open,
+    refusedLogins,
     secret,
     presets: PRESET_NAMES,
     clock,
@@ -111,7 +114,8 @@ export function install(installation: Installation): Installed | undefined {
   const noStop = finishBeforeStop(() => oidc.close())
 
   showButtons(server, takenDomains, readings.domains, oidc)
-  const page = adminPage(installation, { oidc, readings: readings.domains, settings, notes, secret, domains, report })
+  const parts = { oidc, readings: readings.domains, settings, refusedLogins, notes, secret, domains, report }
+  const page = adminPage(installation, parts)
   const probe = new CookieProbe(sealed, key)
   lockdown.liftFor(domains, probe.sealing)
   return {
@@ -189,6 +193,7 @@ interface PageParts {
   readonly oidc: Oidc
   readonly readings: readonly DomainReading[]
   readonly settings: PluginSettings
+  readonly refusedLogins: RefusedLogins
   /** Notes about the server. */
   readonly notes: readonly string[]
   readonly secret: string
@@ -199,7 +204,7 @@ interface PageParts {
 
 function adminPage(
   installation: Installation,
-  { oidc, readings, settings, notes, secret, domains, report }: PageParts,
+  { oidc, readings, settings, refusedLogins, notes, secret, domains, report }: PageParts,
 ): AdminPage {
   const { server, web, reading, clock } = installation
   const { loginTokenDays, presets } = settings
@@ -221,6 +226,7 @@ function adminPage(
     ],
     checks: liveChecks(readings, presets, clock, report),
     moves,
+    refusedLogins,
     onFailure: report,
     now: clock.now,
   })

@@ -72,6 +72,7 @@ async function admit(
       const all = { domainKey, issuer, subject, sid: null, account: userId }
       await lockOutRefusedUser(host, { settings, userId, req, endSessions: () => host.sessions.endMatching(req, all) })
     }
+    if (error instanceof LoginError) host.noteRefusal?.(domainKey, profile, error.code)
     throw withOtherAccount(error, otherAccount)
   })
 }

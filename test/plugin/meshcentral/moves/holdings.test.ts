@@ -43,17 +43,32 @@ describe('devices, groups and rights of a MeshCentral account', () => {
 
 describe('suggestions for moving accounts', () => {
   const email = 'Tom@example.test'
-  const tom = user('user//tom', { email, emailVerified: true })
+  const tom = user('user//tom', { email, emailVerified: true, siteadmin: 2 })
   const sso = user('user//~oidc:1', { email: 'tom@example.test', emailVerified: true })
+  const suggested = (...all: readonly MeshUser[]) => suggestMoves({ users: users(...all), userGroups: {} }, '')
 
   it('suggests to move an old account to a new one with the same verified address', () => {
-    const elsewhere = user('user/other/~oidc:2', { email, emailVerified: true })
-    expect(suggestMoves(users(tom, sso, elsewhere), '')).to.deep.equal([{ from: 'user//tom', to: 'user//~oidc:1' }])
+    const elsewhere = { ...user('user/other/~oidc:2', { email, emailVerified: true }), domain: 'other' }
+    expect(suggested(tom, sso, elsewhere)).to.deep.equal([{ from: 'user//tom', to: 'user//~oidc:1' }])
   })
 
+  // Shows: plugin 6.19.
   it('suggests no move between accounts if the address is unverified or ambiguous', () => {
-    expect(suggestMoves(users({ ...tom, emailVerified: false }, sso), '')).to.deep.equal([])
+    expect(suggested({ ...tom, emailVerified: false }, sso)).to.deep.equal([])
     const twin = user('user//~oidc:2', { email, emailVerified: true })
-    expect(suggestMoves(users(tom, sso, twin), '')).to.deep.equal([])
+    expect(suggested(tom, sso, twin)).to.deep.equal([])
+  })
+
+  it('suggests no move of an account without rights, and 20 moves of others', () => {
+    const { siteadmin: _, ...moved } = tom
+    expect(suggested(moved, sso)).to.deep.equal([])
+    const pairs = Array.from({ length: 30 }, (_value, index) => {
+      const same = { email: `${index}@example.test`, emailVerified: true }
+      const old = user(`user//u${index}`, index < 5 ? same : { ...same, siteadmin: 2 })
+      return [old, user(`user//~oidc:${index}`, same)]
+    })
+    const found = suggested(...pairs.flat())
+    expect(found).to.have.length(20)
+    expect(found[0]).to.deep.equal({ from: 'user//u5', to: 'user//~oidc:5' })
   })
 })
