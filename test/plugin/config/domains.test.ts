@@ -70,7 +70,7 @@ describe('domains of a configuration', () => {
     }
   })
 
-  it('gives a domain with a base path the main host name and addresses below the path', () => {
+  it("a domain with a base path has the server's host name and URLs below the path", () => {
     const basePathOf = (key: string) => (key === '' ? '/' : `/${key}/`)
     const [, below, separate] = read(
       { '': oidc, sub: oidc, separate: { dns: 'own.example.com', ...oidc } },
@@ -97,7 +97,7 @@ describe('domains of a configuration', () => {
     ])
   })
 
-  it('maps each dns name to its domain, even if the configuration has errors', () => {
+  it('maps each dns name to its domain, even in a configuration with errors', () => {
     const domains = { '': { dns: 'mesh.lan' }, a: { DNS: 'A.lan' }, b: { dns: 'b c', ...oidc }, c: { ...oidc }, d: 5 }
     expect([...domainsByHostName({ Domains: domains })]).to.deep.equal([['a.lan', 'a']])
     for (const none of [5, {}, { domains: 5 }]) expect(domainsByHostName(none).size).to.equal(0)
@@ -116,7 +116,7 @@ describe('domains of a configuration', () => {
   })
 })
 
-describe('a configuration as a whole', () => {
+describe('structure of a whole configuration', () => {
   const problems = (config: unknown) => readDomains(config).problems.map(({ path }) => path)
 
   it('refuses a configuration that is no object or has no domains', () => {

@@ -107,7 +107,7 @@ describe('groups object of the configuration', () => {
     ])
   })
 
-  it('warns of groups.rights on a host that has no such rights', () => {
+  it('warns of groups.rights on a host application that has no such rights', () => {
     const oidc = { ...MINIMAL, groups: { rights: { helpdesk: ['recordings'] } } }
     expect(warningsOf(oidc)).to.deep.equal(['no_effect groups.rights'])
     expect(warningsOf(oidc, { hasRights: true })).to.deep.equal([])

@@ -8,7 +8,7 @@ const MESHCENTRAL: ReadOptions = { inferPresets: true, unknownKeys: 'warn' }
 const custom = (members: object, more: object = {}) =>
   settingsOf({ client: CLIENT, custom: members, ...more }, MESHCENTRAL)
 
-describe("presets inferred by MeshCentral's rules", () => {
+describe('presets inferred from other members on MeshCentral', () => {
   it('infers the Azure preset from tenant_id or the deprecated tenantid', () => {
     for (const oidc of [{ custom: { tenant_id: TENANT } }, { tenantid: TENANT }, { custom: { TENANT_ID: TENANT } }]) {
       const settings = settingsOf({ client: CLIENT, ...oidc }, MESHCENTRAL)
@@ -60,7 +60,7 @@ describe("presets inferred by MeshCentral's rules", () => {
     expect(settingsOf(chosen, MESHCENTRAL).issuer.issuer).to.include(TENANT)
   })
 
-  it('on hosts other than MeshCentral, infers no preset and warns about the member', () => {
+  it('infers no preset from tenant_id on hosts other than MeshCentral, and warns', () => {
     const oidc = { issuer: ISSUER, client: CLIENT, custom: { tenant_id: TENANT } }
     expect(settingsOf(oidc).custom.preset).to.equal(null)
     expect(warningsOf(oidc)).to.deep.equal(['no_effect custom.tenant_id'])

@@ -87,7 +87,7 @@ describe('oidc object of the configuration', () => {
   })
 
   // Shows: plugin 9.38.
-  it('suggests our group setting for the name that another program gives it', () => {
+  it('suggests the groups setting for the name that another program uses', () => {
     const names = {
       requiredGroups: 'groups.required',
       allowed_groups: 'groups.required',
@@ -129,7 +129,7 @@ describe('oidc object of the configuration', () => {
     ])
   })
 
-  it("reads one domain's settings alike, alone or beside domains with equal settings", () => {
+  it('reads the same settings for a domain, whether alone or beside other domains', () => {
     const copyOf = (object: unknown) => structuredClone(object)
     const wrong = { issuer: 'http://idp.example.com', clientid: 'old', client: { client_secret: 'x' } }
     fc.assert(

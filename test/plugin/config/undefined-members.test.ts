@@ -30,7 +30,7 @@ function sprinkled(value: unknown, added: readonly (readonly string[])[], depth 
   return Object.fromEntries([...more.map((name) => [name, undefined]), ...existing])
 }
 
-describe('undefined members of a configuration', () => {
+describe('configuration members with the value undefined', () => {
   it('treats a configuration member with the value undefined as absent', () => {
     const config = fc.record({
       oidc: fc.oneof(

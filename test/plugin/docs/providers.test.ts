@@ -107,7 +107,7 @@ describe('documentation pages of identity providers', () => {
   })
 
   // Shows: plugin 2.12.
-  it("each provider with a fixture that runs its page's configuration has a page test", () => {
+  it('the list of providers states exactly which pages have a test with a fixture', () => {
     const tests = readdirSync(fileURLToPath(new URL('../providers/', import.meta.url)))
     const pages = tableRows(LIST).flatMap(([link = '', , against = '']) =>
       against.includes("runs the page's configuration") ? [/\((.+)\.md\)/.exec(link)?.[1]] : [],

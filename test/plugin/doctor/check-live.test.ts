@@ -99,7 +99,7 @@ describe('mesh-companion-check --live', () => {
     expect(code).to.equal(0)
   })
 
-  it('the live check passes for a domain on MeshCentral with --meshcentral', async () => {
+  it('the live check with --meshcentral passes for a correct domain and IdP', async () => {
     const { lines } = await runLive(await start(), {}, '--meshcentral')
     expect(lines.filter((line) => !/^ok: |: files of this server: /.test(line))).to.deep.equal([])
   })
@@ -122,7 +122,7 @@ describe('mesh-companion-check --live', () => {
     }
   })
 
-  describe('live check of the files of the server', () => {
+  describe('live check for cookies on files of the login page', () => {
     const question = 'files of this server'
     /** Runs the check against a server that has a cache in front of it and a file in its login page. */
     async function askBehindCache(markup: string, cookie?: string, keys = 'application/json') {
@@ -147,7 +147,7 @@ describe('mesh-companion-check --live', () => {
     const MARKUP = `<link href="styles/a.css?v=1"><script src='/b.js'></script><img src=https://elsewhere.test/c.png><a href="page">`
 
     // Shows: plugin 9.32.
-    it('the live check fails if a file sets a cookie, but does not show its value', async () => {
+    it('the live check reports a login page file that sets a cookie, without its value', async () => {
       const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/')
       expect(code).to.equal(1)
       expect(line)
@@ -155,7 +155,7 @@ describe('mesh-companion-check --live', () => {
         .and.not.include('secret')
     })
 
-    it('the live check warns that it cannot check files if the server lacks the plugin', async () => {
+    it('the live check warns and skips the login page if the server lacks the plugin', async () => {
       const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/', 'text/html')
       expect(code).to.equal(0)
       expect(line).to.match(
@@ -163,7 +163,7 @@ describe('mesh-companion-check --live', () => {
       )
     })
 
-    it('the live check passes if no file of the server sets a cookie', async () => {
+    it('the live check passes if no file of the login page sets a cookie', async () => {
       const { code, line, requests } = await askBehindCache(MARKUP)
       expect({ code, line }).to.deep.equal({
         code: 0,
@@ -241,13 +241,13 @@ describe('mesh-companion-check --live', () => {
     }
   })
 
-  it('the live check pushes its authorization request if the client is set to', async () => {
+  it('the live check uses a pushed authorization request if the client requires one', async () => {
     const idp = await start()
     expect((await runLive(idp, { client: PUSHING })).lineOf(REDIRECTION)).to.match(/^ok: /)
     expect(idp.requests('pushed_authorization_request')).to.equal(1)
   })
 
-  it("the live check warns of an IdP's redirect to a page, and does not follow it", async () => {
+  it('the live check warns about an IdP that redirects to a page, without following it', async () => {
     const idp = await start()
     idp.faults.set('authorization', redirectFault(`${idp.issuer}/interaction/1?hint=private`))
     const { lineOf, output } = await runLive(idp)

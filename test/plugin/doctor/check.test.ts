@@ -52,7 +52,7 @@ function withoutAddresses<Outcome extends { readonly out: string }>(outcome: Out
 
 describe('mesh-companion-check', () => {
   // Shows: plugin 4.3.
-  it("the checker reads client_secret_file from the configuration's folder, unshown", () => {
+  it('the checker reads client_secret_file beside the configuration and hides its text', () => {
     const client = { client_id: 'mesh', client_secret_file: 'secrets/oidc' }
     const config = JSON.stringify(server({ ...FINE, client }))
     const secretFile = resolve('secrets/oidc')
@@ -276,7 +276,7 @@ describe('mesh-companion-check', () => {
     }
   })
 
-  it('the checker with --meshcentral reads domains as paths and tolerates unknown keys', () => {
+  it('--meshcentral makes the checker accept unknown keys and domains below a path', () => {
     const config = {
       settings: LOADED,
       domains: {

@@ -73,7 +73,7 @@ describe('mesh-companion-check on configurations of real users', () => {
     )
   })
 
-  it('the checker suggests the login path if unknownUserRootRedirect is the callback', () => {
+  it('the checker suggests /auth-oidc if unknownUserRootRedirect is the callback path', () => {
     const { code, warnings } = checkWithPlugin('redirect-to-callback')
     expect(code).to.equal(0)
     expect(warnings.join('\n')).to.include('unknownUserRootRedirect').and.include('Write "/auth-oidc"')
@@ -86,7 +86,7 @@ describe('mesh-companion-check on configurations of real users', () => {
     expect(checkWithPlugin('byte-order-mark')).to.deep.equal({ code: 0, errors: [], warnings: [] })
   })
 
-  it("the checker suggests our group settings for another program's group rules", () => {
+  it('the checker suggests groups settings for group rules of another program', () => {
     const { code, errors } = checkWithPlugin('foreign-group-rules')
     expect(code).to.equal(1)
     expect(errors.map((line) => /`(.*?)`/.exec(line)?.[1])).to.deep.equal(['groups.required', 'groups.siteadmin'])
@@ -96,7 +96,7 @@ describe('mesh-companion-check on configurations of real users', () => {
     expect(checkWithPlugin('commented-domain')).to.deep.equal({ code: 0, errors: [], warnings: [] })
   })
 
-  it("the checker reports that a built-in strategy's configuration loads no plugin", () => {
+  it("the checker reports that a built-in strategy's configuration lacks the plugin", () => {
     for (const name of [
       'domain-defaults',
       'text-ports',

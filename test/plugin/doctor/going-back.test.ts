@@ -32,7 +32,7 @@ function backWith(oidc: Members, domain: Members = {}) {
 
 describe('mesh-companion-check --back', () => {
   // Shows: plugin 9.37.
-  it('the checker with --back keeps settings that both strategies read alike', () => {
+  it('the checker with --back keeps the settings that the built-in strategy also reads', () => {
     const oidc = {
       issuer: ISSUER,
       client: CLIENT,
@@ -50,7 +50,7 @@ describe('mesh-companion-check --back', () => {
     expect(paths).to.deep.equal([])
   })
 
-  it('the checker with --back still admits no user if groups.required is empty', () => {
+  it('a configuration made by --back admits no user if groups.required was empty', () => {
     const { oidc, paths } = backWith({ groups: { required: [] } })
     expect(oidc.groups.required).to.have.length(1)
     expect(oidc.groups.required[0]).not.to.equal(oidc.groups.required[0].trim())
@@ -70,7 +70,7 @@ describe('mesh-companion-check --back', () => {
   })
 
   // Shows: plugin 9.37.
-  it('the checker with --back removes settings of the plugin alone, and lists them', () => {
+  it('the checker with --back removes and lists settings that only the plugin reads', () => {
     const { oidc, paths } = backWith({
       client: {
         ...CLIENT,
@@ -130,7 +130,7 @@ describe('mesh-companion-check --back', () => {
     })
   })
 
-  it('the checker with --back keeps members that neither strategy reads, like comments', () => {
+  it('the checker with --back keeps members that neither strategy reads', () => {
     const { oidc } = backWith({ _note: 'x', newAccountsRights: ['none'] })
     expect(oidc)
       .to.include({ _note: 'x' })

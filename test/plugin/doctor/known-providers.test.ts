@@ -29,7 +29,7 @@ const MEMBERS = [
 
 describe('the providers that --live knows', () => {
   // Shows: plugin 9.49.
-  it('known providers are judged without errors for any published metadata', () => {
+  it('verdicts on known providers contain no control characters for any IdP metadata', () => {
     const settings = ISSUERS.map((issuer) => settingsOf({ issuer, client, groups: { required: 'mesh-users' } }))
     const metadata = fc.dictionary(fc.constantFrom(...MEMBERS), fc.oneof(fc.jsonValue(), fc.webUrl(), fc.string()))
     fc.assert(
@@ -42,7 +42,7 @@ describe('the providers that --live knows', () => {
     )
   })
 
-  it('known providers are recognized by their issuers, and others get no line', () => {
+  it('recognizes each known provider by its issuer, and no other issuer', () => {
     const names = ISSUERS.map((address) => {
       const settings = settingsOf({ issuer: address, client })
       const [verdict] = judgeProvider({ issuer: new URL(address), metadata: undefined, settings })

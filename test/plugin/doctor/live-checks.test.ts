@@ -38,7 +38,7 @@ describe('live checks started from the status page', () => {
     expect(checks.of('')).to.deep.equal({ kind: 'done', endedAt: 3_000, verdicts: VERDICTS })
   })
 
-  it('another live check starts only after a pause, unless the clock was set back', async () => {
+  it('after a live check, another starts only after a pause or if the clock goes back', async () => {
     const { clock, requests, checks, settled } = setUp()
     checks.start('')
     await settled()
@@ -61,7 +61,7 @@ describe('live checks started from the status page', () => {
     expect(checks.of('other')).to.deep.equal({ kind: 'never' })
   })
 
-  it('a live check that throws counts as ended, and can be started again', async () => {
+  it('a live check that throws ends without verdicts and can be started again', async () => {
     const { clock, requests, failures, checks, settled } = setUp(async () => {
       throw new Error('unforeseen')
     })

@@ -23,14 +23,14 @@ describe('login after a refusal', () => {
     expect(await promptOf(setup, person)).to.equal(null)
   })
 
-  it('after a refused login, the next requests select_account if the IdP publishes it', async () => {
+  it('the login after a refused one sends prompt=select_account if the IdP supports it', async () => {
     const publishes = { prompt_values_supported: ['none', 'login', 'select_account'] }
     const setup = await start({ oidc: REFUSING, publishes })
     const { person } = await setup.signIn('bob')
     expect(await promptOf(setup, person)).to.equal('select_account')
   })
 
-  it('after a login that failed at the IdP, the next sends no prompt parameter', async () => {
+  it('sends no prompt parameter after a login that failed because of an IdP error', async () => {
     const setup = await start()
     setup.idp.faults.set('token', { kind: 'answer', status: 500 }, 1)
     const { person } = await setup.signIn('bob')

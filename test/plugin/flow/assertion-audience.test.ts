@@ -35,7 +35,7 @@ describe('audience of client assertions', () => {
   }
 
   // Shows: plugin 4.31.
-  it("repeats a request once with the endpoint's URL as audience after invalid_client", async () => {
+  it("an invalid_client answer causes one retry with the endpoint's URL as audience", async () => {
     const { idp, host, pages, audiencesAt, assertionClaimsAt, audienceLines, authLog } = await twoLogins({
       client: { ...BY_KEY, require_pushed_authorization_requests: true },
       idp: { assertionAudience: 'address', requirePushedRequests: true },
@@ -67,7 +67,7 @@ describe('audience of client assertions', () => {
     expect(audiencesAt('/token')).to.deep.equal([`${idp.issuer}/token`, `${idp.issuer}/token`])
   })
 
-  it('tries no second assertion audience if one is configured, or after other errors', async () => {
+  it('does not try another assertion audience after invalid_grant or if one is set', async () => {
     const { audiencesAt, authLog } = await twoLogins({
       client: { ...BY_KEY, assertion_audience: 'https://elsewhere.example/token' },
     })
@@ -81,7 +81,7 @@ describe('audience of client assertions', () => {
     }
   })
 
-  it("repeats a request with the endpoint's URL as audience after an empty 403", async () => {
+  it("a 403 without a body causes a retry with the endpoint's URL as audience", async () => {
     const setup = await start({ keys: [makeKey('P-256')], client: BY_KEY, registered: BY_KEY })
     setup.idp.faults.set('token', { kind: 'answer', status: 403 }, 1)
     expect((await setup.signIn()).page.url).to.equal(setup.host.url)

@@ -242,7 +242,7 @@ describe('back-channel logout', () => {
     })
   })
 
-  it('requests no keys of the IdP for a logout token with wrong claims', async () => {
+  it("does not fetch the IdP's key set for a logout token with wrong claims", async () => {
     const setup = await start()
     expect((await send(setup, await tokenFor(setup, { aud: 'other' }))).status).to.equal(400)
     expect(setup.idp.requests('jwks')).to.equal(0)

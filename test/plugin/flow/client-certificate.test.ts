@@ -37,7 +37,7 @@ describe('client certificate in logins', () => {
 
   for (const method of ['tls_client_auth', 'self_signed_tls_client_auth'] as const) {
     // Shows: plugin 3.20, 3.21, 4.18.
-    it(`authenticates by ${method} at every endpoint without a secret`, async () => {
+    it(`authenticates by ${method}, without a secret, at every endpoint`, async () => {
       const x509 = new X509Certificate(certificate.cert)
       const members = { client_secret: undefined, token_endpoint_auth_method: method }
       const keyMembers =
@@ -66,7 +66,7 @@ describe('client certificate in logins', () => {
   })
 
   // Shows: plugin 3.17.
-  it('prefers a configured endpoint to a published alias, and a configured alias to it', async () => {
+  it('uses a configured mTLS alias before a configured endpoint and a published alias', async () => {
     // The issuer's own port requests no certificate, so tokens cannot be bound there.
     const byHand = (idp: Idp) => ({ token_endpoint: `${idp.issuer}/token` })
     const setup = await start({ client: BOUND, registered: BOUND, issuer: byHand })

@@ -113,7 +113,7 @@ describe('route auth-oidc-jwks', () => {
   })
 
   // Shows: plugin 4.35.
-  it('auth-oidc-jwks publishes a key once for each use and algorithm that is set', async () => {
+  it('auth-oidc-jwks lists a key once for each use and algorithm in the configuration', async () => {
     const keys = [makeKey('RSA', { kid: 'both' }), makeKey('P-256', { kid: 'signs' }), makeKey('RSA', { kid: 'other' })]
     const published = async (client: object) => {
       const { host } = await start({ keys, client: { ...client } })

@@ -170,7 +170,7 @@ describe('login with a client secret in a file', () => {
     expect(await setup.canSignIn()).to.equal(true)
   })
 
-  it('uses the new secret file from the next login on after a 401 without a body', async () => {
+  it('after a 401 without a body, the next login uses the changed secret file', async () => {
     const setup = await startWithFile()
     await writeFile(folder.path('secret'), NEW)
     await setup.register({ client_secret: NEW })
@@ -182,7 +182,7 @@ describe('login with a client secret in a file', () => {
   })
 
   // Shows: plugin 4.3.
-  it('does not read the secret file again if an error does not refuse the client', async () => {
+  it('reads the secret file again only if the IdP refuses the client', async () => {
     const setup = await startWithFile()
     await writeFile(folder.path('secret'), NEW)
     for (const [status, error] of [

@@ -38,7 +38,7 @@ describe('several domains with single sign-on', () => {
   }
 
   // Shows: plugin 1.1, 1.2, 1.3, 2.2, 4.4, 8.8.
-  it('each domain has its own title, strategy and addresses', async () => {
+  it('each domain signs users in with its own title, IdP, group rules and addresses', async () => {
     await start({
       '': { title: 'Mesh', ...oidc(idps[0]) },
       lab: { title: 'Lab', dns: LAB, ...oidc(idps[1], { groups: { siteadmin: 'mesh-admins' } }) },
@@ -122,7 +122,7 @@ describe('several domains with single sign-on', () => {
   })
 
   // Shows: plugin 8.9.
-  it("a domain works although another domain's IdP does not answer", async () => {
+  it("a user signs in to one domain while another domain's IdP does not answer", async () => {
     idps[1]?.faults.set('discovery', { kind: 'hang' })
     await start({ '': oidc(idps[0]), lab: { dns: LAB, ...oidc(idps[1]) } })
     const waiting = server.browser()

@@ -22,7 +22,7 @@ const isJson = (text: string) => {
 }
 
 describe('JSON text with positions', () => {
-  it('locates each value of a JSON text, so that its slice parses to that value', () => {
+  it('the start and end located for a JSON value enclose the text of that value', () => {
     const visit = (text: string, node: JsonNode, value: unknown): void => {
       expect(JSON.parse(text.slice(node.start, node.end))).to.deep.equal(value)
       for (const [name, inner] of node.members) {

@@ -3,8 +3,8 @@ import { isJsonObject, membersOf } from '../../../../plugin/config/json/json-obj
 import { jsonPath, pointerSteps, quoted } from '../../../../plugin/config/json/json-path.ts'
 import { canonicalName, spellingsOf } from '../../../../plugin/config/json/member-name.ts'
 
-describe('members of a JSON value', () => {
-  it('null, arrays, strings, numbers and booleans have no members', () => {
+describe('members of a parsed JSON value', () => {
+  it('only JSON objects have members, not null, arrays, strings, numbers or booleans', () => {
     for (const value of [null, [], ['a'], 'a', 7, true, undefined]) {
       expect(isJsonObject(value)).to.equal(false)
       expect(membersOf(value)).to.deep.equal({})
@@ -15,7 +15,7 @@ describe('members of a JSON value', () => {
   })
 })
 
-describe('path into a JSON document', () => {
+describe('path of a member in a JSON document', () => {
   for (const [pointer, path] of [
     ['', '$'],
     ['/domains//dns', 'domains[""].dns'],
@@ -34,9 +34,9 @@ describe('path into a JSON document', () => {
   })
 })
 
-describe("letter case of a member's name", () => {
+describe('known names in other letter cases', () => {
   // Shows: meshcentral 1.
-  it('maps a name to the known name in its letter case, else to one in any letter case', () => {
+  it('finds a known name in the same letter case, or else in any letter case', () => {
     const names = ['Sync', 'sync', 'scope']
     expect(['sync', 'SYNC', 'Scope', 'scop'].map((name) => canonicalName(name, names))).to.deep.equal([
       'sync',
@@ -46,7 +46,7 @@ describe("letter case of a member's name", () => {
     ])
   })
 
-  it('lists all letter cases of a member, except those that are names of other members', () => {
+  it('lists spellings of a name in any letter case that are not themselves known names', () => {
     const members = { SCOPE: 1, scope: null, Scope: undefined, another: 1 }
     expect(spellingsOf(members, 'scope')).to.deep.equal(['SCOPE', 'scope'])
     expect(spellingsOf(members, 'scope', ['scope', 'SCOPE'])).to.deep.equal(['scope'])

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { editDistance, nearestName } from '../../../../plugin/config/json/nearest-name.ts'
 
-describe('nearest known name', () => {
+describe('nearest of the known names', () => {
   it('the edit distance counts missing, extra, wrong and swapped letters', () => {
     for (const [first, second, distance] of [
       ['', '', 0],
@@ -18,7 +18,7 @@ describe('nearest known name', () => {
     }
   })
 
-  it('finds the nearest known name in any letter case, or none if all differ too much', () => {
+  it('finds the nearest known name in any letter case, or none if no name is similar', () => {
     const names = ['token_endpoint', 'revocation_endpoint', 'scope', 'sync']
     for (const [input, expected] of [
       ['tokenendpoint', 'token_endpoint'],

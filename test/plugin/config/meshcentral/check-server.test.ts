@@ -32,7 +32,7 @@ describe('check of a MeshCentral configuration', () => {
         expect(paths({ plugins })).to.deep.equal(['error settings.plugins'])
     })
 
-    it('suggests settings.plugins if the plugins object is in another place', () => {
+    it('suggests to move plugins to settings.plugins if it is misplaced', () => {
       expect(findings({ plugins: undefined }, { '': { ...DOMAIN, Plugins: PLUGINS } })).to.deep.equal([
         'error settings.plugins: Move `domains[""].plugins` there.',
       ])
@@ -57,7 +57,7 @@ describe('check of a MeshCentral configuration', () => {
       }
     })
 
-    it('warns if plugins.list is missing, so that only the plugin page loads the plugin', () => {
+    it('warns if plugins.list is missing, as only the plugin page then loads the plugin', () => {
       for (const plugins of [true, { enabled: true }, {}]) {
         expect(paths({ plugins })).to.deep.equal(['plugin_not_listed settings.plugins.list'])
       }
@@ -102,7 +102,7 @@ describe('check of a MeshCentral configuration', () => {
   })
 
   // Shows: plugin 9.36.
-  it('suggests "" instead of the domain key "default", unless "" has a strategy', () => {
+  it('suggests the domain key "" for "default" or a misspelling, if "" has no strategy', () => {
     for (const key of ['default', 'Default', 'defualt', ' ']) {
       expect(findings({}, { [key]: DOMAIN })[0], key).to.match(
         /^error domains.*: For the default domain, write "" instead/,
@@ -124,7 +124,7 @@ describe('check of a MeshCentral configuration', () => {
     ])
   })
 
-  it('reports authStrategies directly in domains, and shows where to add the key ""', () => {
+  it('reports authStrategies in domains without a domain key, and suggests the key ""', () => {
     expect(findings({}, { authStrategies: { oidc: OIDC } })[0]).to.match(
       /^error domains\.authStrategies: .*"domains": \{ "":/,
     )
@@ -168,7 +168,7 @@ describe('check of a MeshCentral configuration', () => {
     expect(paths({}, { '': { _authStrategies: {} } }, { domaindefaults: DOMAIN })).to.deep.equal([])
   })
 
-  it('the check of a MeshCentral configuration does not throw if it is malformed', () => {
+  it('does not throw while checking a malformed MeshCentral configuration', () => {
     for (const config of [null, 5, 'x', [], {}, { settings: 5, domains: [] }, { domains: { '': null } }]) {
       expect(() => checkMeshCentralServer(config)).not.to.throw()
     }

@@ -35,7 +35,7 @@ describe("configuration read by MeshCentral's rules", () => {
   })
 
   // Shows: plugin 9.35.
-  it('applies domaindefaults to domains without strategies, and reports mistakes there', () => {
+  it('domains inherit the strategy of domaindefaults, and warnings name that path', () => {
     const oidc = { issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }
     const domains = read({
       domaindefaults: { title: 'All', authStrategies: { oidc } },
@@ -104,7 +104,7 @@ describe("configuration read by MeshCentral's rules", () => {
     expect(warnings.map(({ remedy }) => remedy)).to.deep.equal(['Did you mean "newAccountRealms"?'])
   })
 
-  it("applies none of MeshCentral's reading rules on other hosts", () => {
+  it('ignores domaindefaults and refuses string ports on hosts other than MeshCentral', () => {
     const config = { settings: { ...SETTINGS, aliasPort: '9000' }, domains: { '': { authStrategies: { oidc: OIDC } } } }
     expect(readDomains(config).domains[0]?.problems.map(({ path }) => path)).to.deep.equal(['settings.aliasPort'])
     expect(

@@ -33,7 +33,7 @@ const withValue = (oidc: object, path: string, value: unknown): object => {
   return { ...oidc, [first]: second === undefined ? value : { ...members, [second]: value } }
 }
 
-describe('deprecated keys', () => {
+describe('deprecated keys in the oidc object', () => {
   for (const [old, value, place, beside, both] of TABLE) {
     // Shows: plugin 7.1, 7.2, 7.3, 7.4, 7.5, 7.6, 7.7, 7.8, 7.9, 7.10.
     it(`reads ${old} as ${place} with a warning`, () => {

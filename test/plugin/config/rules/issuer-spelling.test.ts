@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { isSameSpelling, issuerSpelling } from '../../../../plugin/config/rules/issuer-spelling.ts'
 
-describe('comparison of issuers', () => {
+describe('issuers that differ only in spelling', () => {
   for (const [first, second] of [
     ['https://idp.example/realms/a', 'https://idp.example/realms/a/'],
     ['https://idp.example', 'https://idp.example/'],

@@ -22,7 +22,7 @@ describe('placeholders copied from an example', () => {
     }
   })
 
-  it('does not mistake real values for placeholders', () => {
+  it('does not treat ordinary values such as "mesh" or "exchange-me" as placeholders', () => {
     for (const text of [
       'mesh',
       'https://idp.example.com/realms/mesh',
