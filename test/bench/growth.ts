@@ -151,7 +151,7 @@ async function ofSidecar(client: LoadClient, database: string, stations: readonl
     // First reads the messages from the file, because this row measures answers from memory.
     await client.call('load', { ...order, durationMs: ROUNDS * LOAD_MS })
     const sync = await inTurn(ROUNDS, () =>
-      cpuOf(sidecar, async () => ((await client.call('load', order)).requestsPerSecond * LOAD_MS) / 1000),
+      cpuOf(sidecar, async () => ((await client.call('load', order)).perSecond * LOAD_MS) / 1000),
     )
     const rss = sidecar.residentMegabytes()
     const newcomers = Array.from({ length: NEWCOMERS }, (_, index) => `C${index}X`)

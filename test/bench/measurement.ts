@@ -1,3 +1,5 @@
+import { counted, isSteady } from './steadiness.ts'
+
 /** One row of `npm run bench`. */
 export interface Measurement {
   readonly name: string
@@ -9,28 +11,47 @@ export interface Measurement {
   readonly peerName: string | null
   /** How many times better the product is than the peer; above 1, the product is better. */
   readonly ratio: number | null
+  /** Whether the last three windows of both sides differ by 5 % at most. Null if the figure is not of windows. */
+  readonly steady: boolean | null
 }
 
-/** Returns a row without a peer. */
-export function alone(name: string, unit: string, product: number): Measurement {
-  return { name, unit, ours: product, peer: null, peerName: null, ratio: null }
+/** A figure of windows. */
+export interface Figure {
+  readonly value: number
+  readonly steady: boolean
 }
 
-/** The medians of the product and the peer. */
+/** Returns a row without a peer. @param product the figure, with its steadiness if it is of windows */
+export function alone(name: string, unit: string, product: number | Figure): Measurement {
+  const { value, steady } = typeof product === 'number' ? { value: product, steady: null } : product
+  return { name, unit, ours: value, peer: null, peerName: null, ratio: null, steady }
+}
+
+/** The figures of the product and the peer. */
 export interface Sides {
   readonly ours: number
   readonly peer: number
+  /** Whether both are steady; undefined if they are not of windows. */
+  readonly steady?: boolean
 }
 
 /** Returns a row with a peer. @param better which of two figures is the better one */
 export function beside(
   name: string,
   unit: string,
-  { ours, peer }: Sides,
+  { ours, peer, steady = undefined }: Sides,
   peerName: string,
   better: 'more' | 'less' = 'more',
 ): Measurement {
-  return { name, unit, ours, peer, peerName, ratio: better === 'more' ? ours / peer : peer / ours }
+  return {
+    name,
+    unit,
+    ours,
+    peer,
+    peerName,
+    ratio: better === 'more' ? ours / peer : peer / ours,
+    steady: steady ?? null,
+  }
 }
 
 /** Runs rounds one after the other, and resolves with their results. */
@@ -49,13 +70,26 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] as number) + upper) / 2
 }
 
-/** Returns the medians of one figure of both sides. */
-export function medians<Figure extends string>(
-  turns: Readonly<Record<keyof Sides, readonly Readonly<Record<Figure, number>>[]>>,
-  figure: Figure,
-): Sides {
-  const middle = (side: keyof Sides) => median(turns[side].map((item) => item[figure]))
-  return { ours: middle('ours'), peer: middle('peer') }
+/** The results of both sides' windows. */
+type Turns<Name extends string> = Readonly<Record<'ours' | 'peer', readonly Readonly<Record<Name, number>>[]>>
+
+/**
+ * Returns the medians of one figure of both sides. They are steady if the figure `steadyBy` is. A percentile, for
+ * example, differs more from window to window than the rate, so the rate decides about both.
+ */
+export function medians<Name extends string>(turns: Turns<Name>, figure: Name, steadyBy: Name = figure): Sides {
+  const of = (side: 'ours' | 'peer', name: Name) => turns[side].map((item) => item[name])
+  const steady = isSteady(of('ours', steadyBy)) && isSteady(of('peer', steadyBy))
+  return { ours: median(of('ours', figure)), peer: median(of('peer', figure)), steady }
+}
+
+/** Returns the median of one figure of the windows. */
+export function medianOf<Name extends string>(
+  windows: readonly Readonly<Record<Name, number>>[],
+  figure: Name,
+): Figure {
+  const values = windows.map((item) => item[figure])
+  return { value: median(values), steady: isSteady(values) }
 }
 
 /** The results of each side's rounds. */
@@ -78,21 +112,47 @@ export async function takeTurns<Runs extends Readonly<Record<string, () => unkno
   return Object.fromEntries(all.map(({ name, results }) => [name, results])) as Results<Runs>
 }
 
-/** Returns the medians of `rounds` rounds of each side. The sides alternate as in {@link takeTurns}. */
+/** One window of a rate. */
+export interface Rate {
+  readonly perSecond: number
+}
+
+/**
+ * Runs windows of all sides until the rate of each is steady, but at most `mostWindows` of each. The sides take turns
+ * as in {@link takeTurns}. Returns the windows that count, see {@link counted}.
+ */
+export async function untilSteady<Runs extends Readonly<Record<string, () => Promise<Rate>>>>(
+  mostWindows: number,
+  runs: Runs,
+): Promise<Results<Runs>> {
+  const all = Object.entries(runs).map(([name, run]) => ({ name, run, windows: [] as Rate[] }))
+  const areSteady = () => all.every(({ windows }) => isSteady(windows.map(({ perSecond }) => perSecond)))
+  for (let round = 0; round < mostWindows && !areSteady(); round++) {
+    for (const { run, windows } of round % 2 === 0 ? all : all.toReversed()) windows.push(await run())
+  }
+  const isEnd = areSteady()
+  return Object.fromEntries(all.map(({ name, windows }) => [name, counted(windows, isEnd)])) as Results<Runs>
+}
+
+/** Returns the medians of a rate of both sides, which is measured as by {@link untilSteady}. */
 export async function alternate(
-  rounds: number,
-  sides: Readonly<Record<keyof Sides, () => number | Promise<number>>>,
+  mostWindows: number,
+  sides: Readonly<Record<'ours' | 'peer', () => number | Promise<number>>>,
 ): Promise<Sides> {
-  const { ours: product, peer } = await takeTurns(rounds, sides)
-  return { ours: median(product), peer: median(peer) }
+  const turns = await untilSteady(mostWindows, {
+    ours: async () => ({ perSecond: await sides.ours() }),
+    peer: async () => ({ perSecond: await sides.peer() }),
+  })
+  return medians(turns, 'perSecond')
 }
 
 /** Formats the rows as a table for people. */
 export function table(measurements: readonly Measurement[]): string {
-  const head = ['name', 'unit', 'ours', 'peer', 'ratio', 'peer is']
-  const rows = measurements.map(({ name, unit, ours: product, peer, peerName, ratio }) => {
+  const head = ['name', 'unit', 'ours', 'peer', 'ratio', 'windows', 'peer is']
+  const rows = measurements.map(({ name, unit, ours: product, peer, peerName, ratio, steady }) => {
     const beside = peer === null || ratio === null ? ['-', '-'] : [figure(peer), `${ratio.toFixed(2)} x`]
-    return [name, unit, figure(product), ...beside, peerName ?? 'none']
+    const windows = steady === null ? '-' : steady ? 'steady' : 'not steady'
+    return [name, unit, figure(product), ...beside, windows, peerName ?? 'none']
   })
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
   const isFigure = (column: number) => column >= 2 && column <= 4

@@ -79,7 +79,7 @@ async function row(name: string, bodies: Bodies, { ours, peer, client }: RowPart
  * store.
  */
 async function rate({ url, pid }: BuiltSidecar, client: LoadClient, bodies: readonly object[]): Promise<number> {
-  const { requestsPerSecond } = await client.call('load', {
+  const { perSecond } = await client.call('load', {
     port: Number(new URL(url).port),
     pid,
     requests: bodies.map((body, index) =>
@@ -90,8 +90,8 @@ async function rate({ url, pid }: BuiltSidecar, client: LoadClient, bodies: read
     warmUpMs: WARM_UP_MS,
     durationMs: ROUND_MS,
   })
-  if ((requestsPerSecond * (WARM_UP_MS + ROUND_MS)) / 1000 > bodies.length) throw new Error('Raise REQUESTS.')
-  return requestsPerSecond
+  if ((perSecond * (WARM_UP_MS + ROUND_MS)) / 1000 > bodies.length) throw new Error('Raise REQUESTS.')
+  return perSecond
 }
 
 function newStations(round: number): readonly object[] {

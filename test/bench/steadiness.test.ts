@@ -1,0 +1,47 @@
+import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import { medianOf, medians, untilSteady } from './measurement.ts'
+import { counted, isSteady } from './steadiness.ts'
+
+describe('steadiness of a rate', () => {
+  it('calls a rate steady if the last three windows differ by 5 % at most', () => {
+    strictEqual(isSteady([10, 400, 100, 105, 102]), true)
+    strictEqual(isSteady([100, 105.1, 102]), false)
+    strictEqual(isSteady([100, 100, 100, 90]), false)
+  })
+
+  it('calls no rate of fewer than three windows steady', () => {
+    strictEqual(isSteady([]), false)
+    strictEqual(isSteady([100, 100]), false)
+  })
+
+  it('takes the figures of a steady rate from the last three windows', () => {
+    deepStrictEqual(counted([1, 2, 3, 4, 5], true), [3, 4, 5])
+  })
+
+  it('takes the figures of an unsteady rate from the later half of the windows', () => {
+    deepStrictEqual(counted([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], false), [6, 7, 8, 9, 10])
+    deepStrictEqual(counted([1, 2, 3, 4], false), [2, 3, 4])
+  })
+
+  it('runs windows of all sides in turn until each side is steady', async () => {
+    const order: string[] = []
+    const side = (name: string, rates: number[]) => async () => {
+      order.push(name)
+      return { perSecond: rates.shift() ?? 0 }
+    }
+    const turns = await untilSteady(10, { ours: side('a', [1, 9, 9, 9, 5]), peer: side('b', [7, 7, 7, 7, 7]) })
+    strictEqual(order.join(''), 'abbaabba')
+    deepStrictEqual(turns.ours, [{ perSecond: 9 }, { perSecond: 9 }, { perSecond: 9 }])
+    deepStrictEqual(medians(turns, 'perSecond'), { ours: 9, peer: 7, steady: true })
+  })
+
+  it('reports figures as not steady if the limit of windows is reached', async () => {
+    let rate = 1
+    const grows = async () => {
+      rate *= 2
+      return { perSecond: rate }
+    }
+    const { ours } = await untilSteady(8, { ours: grows })
+    deepStrictEqual(medianOf(ours, 'perSecond'), { value: (64 + 128) / 2, steady: false })
+  })
+})
