@@ -7,6 +7,8 @@ import { durableBench } from './durable.ts'
 import { frontchannelBench } from './frontchannel.ts'
 import { growthBench } from './growth.ts'
 import { loginBench } from './login.ts'
+import { Machine } from './machine.ts'
+import { machineLine } from './machine-state.ts'
 import { type Measurement, table } from './measurement.ts'
 import { runScript } from './npm-script.ts'
 import { packetsBench } from './packets.ts'
@@ -35,24 +37,30 @@ const BENCHES = [
 
 const USAGE = `Usage: npm run bench -- [--only NAME] [--json FILE]
 
-The benchmarks, as a table.
+The benchmarks, as a table. A row is measured when its rate is steady: the
+last three windows differ by 5 % at most. A line below the table says what else
+the machine did. If it was busy, CPU times are the figures to trust.
 
   --only NAME  one row, or all rows whose names begin so: ${BENCHES.flatMap(({ rows }) => rows).join(', ')}
-  --json FILE  writes the rows there, too`
+  --json FILE  writes the rows and the state of the machine there, too`
 const { values, refuse } = readCommandLine(USAGE, { json: { type: 'string' }, only: { type: 'string' } })
 const benches = chosen(values.only)
 runScript('build')
+const machine = new Machine()
 const rows: Measurement[] = []
 for (const { rows: names, bench } of benches) {
   const begun = performance.now()
-  rows.push(...[await bench()].flat())
-  process.stderr.write(`${names.join(', ')}: ${Math.round((performance.now() - begun) / 1000)} s\n`)
+  const name = names.join(', ')
+  rows.push(...[await machine.during<Measurement | readonly Measurement[]>(name, bench)].flat())
+  process.stderr.write(`${name}: ${Math.round((performance.now() - begun) / 1000)} s\n`)
 }
 const wanted = rows.filter(({ name }) => values.only === undefined || isOf(name, values.only))
 // If no row has the given name, all rows of its bench are shown, so that the user finds the right name.
 const shown = wanted.length > 0 ? wanted : rows
-process.stdout.write(`${table(shown)}\n`)
-if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(shown, null, 2)}\n`)
+const state = machine.state()
+process.stdout.write(`${table(shown)}\n\n${machineLine(state)}\n`)
+if (values.json !== undefined)
+  await writeFile(values.json, `${JSON.stringify({ machine: state ?? null, rows: shown }, null, 2)}\n`)
 
 /** Returns the bench of a row, or of all rows that begin with `name`; by default all benches. */
 function chosen(name: string | undefined): readonly (typeof BENCHES)[number][] {
