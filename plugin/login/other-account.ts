@@ -27,7 +27,7 @@ export function otherAccountWarning(domain: string, user: UserId, otherAccount: 
   return { level: 'warn', event: 'account-under-other-id', message: OTHER_ID, domain, fields: { user, otherAccount } }
 }
 
-/** Adds the other account and its remedy to the error of a user who has no account under the configured id. */
+/** Adds the user's other account and a remedy to the error `account_unknown`. Returns all other errors unchanged. */
 export function withOtherAccount(error: unknown, otherAccount: UserId | undefined): unknown {
   if (!(error instanceof LoginError) || error.code !== 'account_unknown' || otherAccount === undefined) return error
   return new LoginError('account_unknown', { details: { ...error.details, otherAccount }, remedy: OTHER_ID })

@@ -8,7 +8,7 @@ export type Claims = Readonly<Record<string, unknown>>
 
 const MOST_SUBJECT_CHARACTERS = 255
 
-/** The profile of a login, with the information whether the IdP sent the name. */
+/** The user's profile, as read from the claims of a login. */
 export interface Identity extends Profile {
   /**
    * False if the IdP did not send the configured name claim, so that the name is a fallback. A new account gets the
@@ -21,9 +21,9 @@ export interface Identity extends Profile {
  * Reads the identity from the claims. The id is `~oidc:` followed by the unchanged value of the configured claim. Each
  * configured claim name may be a dotted path.
  *
- * @throws LoginError `subject_unusable` if the value contains forbidden characters or is too long. It is not cleaned or
- *   cut, because the result could be another user's id. Also if the value is an e-mail address that the IdP has not
- *   verified
+ * @throws LoginError `subject_unusable` if the value contains forbidden characters, is too long, or is an e-mail
+ *   address that the IdP has not verified. A value is never cleaned or cut, because the result could be another user's
+ *   id
  */
 export function profileOf(claims: Claims, names: CustomSettings['claims']): Identity {
   const subject = claimAt(claims, names.uuid)
@@ -116,7 +116,7 @@ function withoutControls(text: string, controls: RegExp): string {
 function cut(text: string): string | undefined {
   if (text.length <= MOST_UNITS) return text || undefined
   let end = 0
-  // Segment only the beginning, because the text may be very long and the rest does not affect the cut.
+  // Split only the beginning into characters. The text may be very long, and the rest does not affect where to cut it.
   for (const { index, segment } of new Intl.Segmenter().segment(text.slice(0, 4 * MOST_UNITS))) {
     if (index + segment.length > MOST_UNITS) break
     end = index + segment.length

@@ -37,7 +37,8 @@ export async function signIn(
   const mayCreate = settings.newAccounts ?? host.newAccountsAllowed?.(settings.key) ?? false
   try {
     const account = await host.accounts.find(settings.key, profile.id)
-    // Check the issuer first, because another IdP must neither open the account with this id nor change its rights.
+    // Check the issuer of the account first. A user of another IdP may have the same id, and must neither get this
+    // account nor change its rights.
     checkIssuer(account, profile, settings.custom)
     const access = decideAccess(memberships, settings.groups)
     if (!access.admitted) throw refusal(access.code, profile, reported)
@@ -124,8 +125,8 @@ async function writeAccount(write: AccountWrite, account: Account | undefined): 
 }
 
 /**
- * Returns the profile to store. A fallback name replaces only an empty name. MeshCentral's built-in strategy left some
- * names empty.
+ * Returns the profile to store. If the IdP sent no name, keeps the name of the account. If that name is empty, stores
+ * the fallback name. MeshCentral's built-in strategy left some names empty.
  */
 function updatedProfile({ profile, isNameClaimed }: AccountWrite, { name }: Account): Profile {
   return isNameClaimed || !name ? profile : { ...profile, name }

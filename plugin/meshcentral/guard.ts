@@ -14,15 +14,15 @@ import { type MeshSessions, ownSession } from './sessions/sessions.ts'
 export interface GuardOptions {
   readonly sessions: Pick<MeshSessions, 'counts' | 'current' | 'end' | 'hasEnded'>
   readonly open: OpenSessions
-  /** Ids of the domains that sign in through the plugin. */
+  /** Ids of the domains whose users sign in through the plugin. */
   readonly domains: ReadonlySet<string>
   /** Whether the account of a session is locked. */
   readonly isLocked: (user: string) => boolean
   /** Called if the guard ended a session because its account is locked. */
   readonly onLocked: (user: string) => void
   /**
-   * Called for a request without a session, or with a session that memory does not show to be valid. Called before the
-   * guard removes the session.
+   * Called for a request without a session, and for a request with a session that may have ended, according to this
+   * process's memory. Called before the guard removes the session.
    */
   readonly onUncertain: (req: MeshRequest) => void
   /** Called if the database fails during the check of a session. */
@@ -82,7 +82,7 @@ class SessionGuard {
     )
   }
 
-  /** Continues with the request, and makes it the current work. */
+  /** Passes the request to the next handler. Meanwhile the request is the current work of {@link CurrentWork}. */
   #pass(request: MeshRequest, res: Response, next: NextFunction, session: SeenSession | undefined): void {
     const { domains, work, now } = this.#options
     const current = workFor(request, session)
@@ -118,7 +118,7 @@ class SessionGuard {
     return foreign && this.#checkForeign(request, foreign.user, foreign.owner)
   }
 
-  /** @returns the session if it is still valid */
+  /** @returns the session, or undefined if it is no longer valid */
   async #checkOwn(
     request: MeshRequest,
     req: Request,

@@ -39,7 +39,7 @@ export interface MeshHostOptions {
    * The number of days for which login tokens work after the user's last login or renewal. Null if there is no limit.
    */
   readonly loginTokenDays: number | null
-  /** Called if work in the background failed. */
+  /** Called if an operation in the background failed, such as a database write that no request waits for. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -86,7 +86,7 @@ export function meshHost(options: MeshHostOptions): MeshHost {
     clientAddress: (req) => meshRequest(req).clientIp,
     land: (req, res, path) => {
       const withKey = withLoginKey(path, meshRequest(req))
-      // In maintenance mode, MeshCentral shows a notice instead of its pages, unless this parameter is set.
+      // In maintenance mode, MeshCentral shows a notice instead of its pages. With `loginscreen`, it shows its pages.
       sendOn(res, inMaintenance() ? withQuery(withKey, 'loginscreen', '1') : withKey, hasStrictCookies)
     },
     loginPage: {

@@ -7,7 +7,7 @@ import { userOf } from './sessions/sealed-cookies.ts'
 import { refuseTokenLogins } from './sessions/token-logins.ts'
 
 export interface LockdownOptions {
-  /** Called once, with the first user who was kept out. */
+  /** Called once, for the first user whom the lockdown refuses. */
   readonly onDropped: (user: string) => void
   /**
    * Called if the first request lacks members that MeshCentral should set. The lockdown then applies to all domains
@@ -26,7 +26,7 @@ export interface LockdownOptions {
  *
  * - *Complete*, from the moment when MeshCentral loads the plugin. All users of single sign-on are kept out.
  * - *Lifted* for some domains, once the guard is active there. Users of other domains are still kept out. From then on,
- *   functions of the caller seal and open cookies.
+ *   cookies are sealed and opened by the functions that `liftFor` received.
  * - *Complete* again after a failure. Nothing lifts it until a restart.
  */
 export class Lockdown {

@@ -13,9 +13,9 @@ type Done = (error?: unknown) => void
 type Write = (done: Done) => void
 
 interface PendingWrites {
-  /** The newest of the waiting writes. */
+  /** The newest of the writes that wait. It includes the changes of the others. */
   write?: Write
-  /** The callbacks of all waiting writes, including the ones that a newer write replaced. */
+  /** The callbacks of the newest waiting write, and of the writes that it replaced. */
   readonly callbacks: Done[]
 }
 
@@ -26,12 +26,12 @@ interface PendingWrites {
  * writes waits. It replaces the others, because it includes their changes.
  */
 export function orderWrites(db: MeshDatabase, clock: Clock): void {
-  /** The waiting writes of each record that has a write in progress, by record id. */
+  /** Maps the id of each record that is being written to the later writes of this record, which wait. */
   const pending = new Map<string, PendingWrites>()
 
   async function begin(id: string, write: Write, callbacks: readonly Done[]): Promise<void> {
     pending.set(id, { callbacks: [] })
-    // If the database never answers a write, the waiting write starts after the time limit.
+    // If the database does not answer within the time limit, stop waiting, so that the next write can start.
     const error: unknown = await askDatabase(clock, 'write a record', write, WRITE_LIMIT_MS).then(
       () => undefined,
       (thrown: unknown) => thrown,

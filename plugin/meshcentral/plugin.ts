@@ -22,7 +22,7 @@ export interface MeshCompanion extends Partial<AdminPage> {
   hook_setupHttpHandlers(web: MeshWeb, server: MeshServer): void
   /** MeshCentral calls this after it created its web server and before it adds routes. */
   server_startup?(): void
-  /** Names of the members that MeshCentral also copies into its page for signed-in users, as functions. */
+  /** Names of the plugin's functions that MeshCentral copies as text into its page for signed-in users. */
   readonly exports?: readonly string[]
 }
 
@@ -41,8 +41,9 @@ type LoadedServer = MeshServer & { [LOADED]?: MeshCompanion }
  * @param pluginHandler MeshCentral's plugin handler. Its `parent` is the server
  */
 export function meshcompanion({ parent: server }: { readonly parent: LoadedServer }): MeshCompanion {
-  // MeshCentral loads the running plugin again when an administrator installs, upgrades or reloads it. By then, the
-  // `oidc` objects in the configuration are gone; only the button's settings remain.
+  // MeshCentral loads the running plugin again when an administrator installs, upgrades or reloads it. The plugin
+  // cannot start a second time, because its first start removed the `oidc` objects from the configuration, except for
+  // the button's settings.
   const loaded = server[LOADED]
   if (loaded) {
     server.authLog(
@@ -82,7 +83,10 @@ class PluginStart {
   readonly #server: MeshServer
   readonly #lockdown: Lockdown
   readonly #reading: ServerReading
-  /** The domains that sign in through the plugin. Undefined if MeshCentral had set up its own strategy. */
+  /**
+   * The domains whose users sign in through the plugin. Undefined if MeshCentral had already set up its own strategy
+   * when the plugin was loaded.
+   */
   readonly #takenDomains: ReadonlyMap<string, TakenDomain> | undefined
   /** The accounts that may use passwords in domains with `custom.password_login`. */
   readonly #passwordAccounts: PasswordAccounts
@@ -163,7 +167,10 @@ class PluginStart {
     }
   }
 
-  /** Installs the protection that applies wherever the plugin is loaded, even if single sign-on stays off. */
+  /**
+   * Installs the lockdown, the rules for passwords, and the protection of cookies from caches. All of them apply even
+   * if single sign-on stays off.
+   */
   #protect(web: MeshWeb): void {
     const [server, reading] = [this.#server, this.#reading]
     this.#isHooked = true

@@ -67,7 +67,7 @@ export function firstRoute(layers: readonly Layer[], bases: readonly string[]): 
   )
   return layers.findIndex((layer) => {
     const path = layer.route?.path
-    // Skip the layer of MeshCentral that inspects every web socket before the routes. It serves no domain.
+    // Skip MeshCentral's route that inspects every web socket, because this route belongs to no domain.
     return layer.route && !isForAnySocket(String(path)) && paths.some((candidate) => layer.match(candidate))
   })
 }
@@ -77,8 +77,8 @@ function isForAnySocket(path: string): boolean {
 }
 
 /**
- * Whether a cookie still has its complete content after it was sealed and opened. Sealing means encryption by
- * MeshCentral.
+ * Whether MeshCentral's functions preserve the complete content of a cookie. Seals (encrypts) a test cookie and opens
+ * it again.
  */
 export function keepsSealed({ encodeCookie, decodeCookie }: Sealing, key: Buffer): boolean {
   const content = { userid: 'user//self-test', x: 'x', oidcSession: { keys: ['key'], startedAt: 1 } }

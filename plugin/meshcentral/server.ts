@@ -11,25 +11,25 @@ export interface MeshServer {
   readonly currentVer?: unknown
   /** The folder of its configuration and its database. */
   readonly datapath: string
-  /** Set once the HTTP routes are set up. */
+  /** Missing until MeshCentral has set up its HTTP routes. */
   readonly webserver?: MeshWeb | null
-  /** Set once the HTTP routes are set up. */
+  /** Missing until MeshCentral has set up its HTTP routes. */
   readonly certificates?: { readonly CommonName: string } | null
-  /** At least 32 bytes from the database; null until they are read. */
+  /** MeshCentral's key for sealed cookies, of at least 32 bytes. Null until it was read from the database. */
   readonly loginCookieEncryptionKey?: Buffer | null
   generateCookieKey(): Buffer
   readonly common: { meshServerRightsArrayToNumber(rights: unknown): unknown }
-  /** Writes one line to the authentication log, if the log is configured. Does not remove line breaks. */
+  /** Writes one line to the authentication log, if the log is configured. The text must contain no line breaks. */
   authLog(source: string, text: string): void
   /** Shows a text to site admins and on the console. */
   addServerWarning(text: string): void
   /** Sends an event to open pages and the event log, on this server and all peers. */
   DispatchEvent(targets: readonly string[], source: unknown, event: object | string): void
-  /** Registers a receiver of events with these targets. */
+  /** Registers a receiver for all events that are sent to one of these targets. */
   AddEventDispatch?(targets: readonly string[], receiver: MeshEventReceiver): void
   /** Set if other servers share the database. */
   readonly multiServer?: object | null
-  /** Encrypts a cookie, by default with the server's key. Returns null if it cannot. */
+  /** Encrypts a cookie, by default with the server's key. Returns null if the encryption fails. */
   encodeCookie(content: object, key?: unknown): string | null
   /**
    * Decrypts a cookie that MeshCentral sealed, such as a page's cookie for its web sockets. Returns null if
@@ -56,9 +56,9 @@ export interface MeshDomain extends Members {
 }
 
 export interface MeshDatabase {
-  /** True if the database reports changes as events. */
+  /** True if the database itself reports each change of a record, and MeshCentral sends the change as an event. */
   readonly changeStream?: boolean
-  /** Answers with a list that has one record, or none. */
+  /** Finds a record by its id. Passes `done` a list that contains the record, or an empty list. */
   Get(id: unknown, done: (...answer: readonly unknown[]) => void): void
   Set(record: object, done?: (error?: unknown) => void): void
   Remove(id: string, done?: (error?: unknown) => void): void
@@ -93,7 +93,7 @@ export interface MeshWeb {
   getUserAgentInfo(req: Pick<MeshRequest, 'headers'>): { readonly browserStr?: string; readonly osStr?: string }
   /**
    * Checks a name and a password, or a login token. All code of MeshCentral that accepts passwords or tokens calls this
-   * member on the object, so the plugin can replace it.
+   * method of the web server, so the plugin can replace it.
    *
    * @see `watchTokenLogins`
    */
@@ -120,7 +120,7 @@ export interface MeshUser {
   name: string
   email?: string
   emailVerified?: boolean
-  /** Seconds since 1970. The unit of `login` and `access` is the same. */
+  /** When the account was created, in seconds since 1970. `login` and `access` have the same unit. */
   readonly creation: number
   login: number
   access: number
@@ -193,7 +193,7 @@ export type MeshRequest = Omit<Request, 'session'> & {
   readonly xdomain?: MeshDomain
   readonly clientIp?: string
   session: Members | null
-  /** Set if the request opens a web socket. */
+  /** The web socket, if the request opens one. */
   readonly ws?: MeshSocket
 }
 
@@ -208,7 +208,7 @@ export const SITE_ADMIN = 0xffffffff
 const LOCKED = 32
 
 export function isLocked({ siteadmin = 0 }: MeshUser): boolean {
-  // Exclude site admins, because they have all bits, including the lock.
+  // The mask of a site admin has all bits, so its lock bit does not mean that the account is locked.
   return siteadmin !== SITE_ADMIN && (siteadmin & LOCKED) !== 0
 }
 

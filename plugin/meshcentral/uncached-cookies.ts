@@ -54,7 +54,8 @@ const EMPTY_SESSION = /^xid=e30=(?:;|$)/
 const SESSION_COOKIE = /^xid(?:\.sig)?=/
 
 /**
- * Removes an empty session from an answer. Keeps it if the request had a session, because it then signs the user out.
+ * Removes the cookie of an empty session from an answer. Keeps the cookie if the request had a session, because the
+ * empty session then signs the user out.
  */
 function removeEmptySessions(req: IncomingMessage, res: ServerResponse): void {
   const cookies = [res.getHeader('Set-Cookie') ?? []].flat().map(String)

@@ -7,9 +7,9 @@ import { rightsByGroups } from './rights.ts'
 
 /** The changes that group rules made to one account, for the authentication log. */
 export interface AppliedRules {
-  /** The change to the site admin right. `keep` also if the account already was as the rules require. */
+  /** How the site admin right changed. `keep` if it did not change. */
   readonly siteAdmin: 'grant' | 'revoke' | 'keep'
-  /** All rights that the groups now give. Undefined if no right changed. */
+  /** All rights that the account's groups give it now. Undefined if its rights did not change. */
   readonly rights?: readonly string[]
   readonly joined: readonly string[]
   readonly left: readonly string[]

@@ -73,7 +73,7 @@ const UNKNOWN = 'because the groups are unknown'
 const REFUSED = 'because the user is refused'
 const KEPT = 'kept, because groups.revokeAdmin is false'
 
-/** Explains `groups.rights`. On a server without such rights, the rule has no effect. */
+/** Explains the rule `groups.rights`. The rule has no effect on a host that does not support these rights. */
 function serverRights(memberOf: Memberships, rules: GroupSettings): readonly string[] {
   if (rules.rights === null) return []
   const access = decideAccess(memberOf, rules)

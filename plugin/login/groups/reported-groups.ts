@@ -14,8 +14,8 @@ export interface GroupEvidence {
 }
 
 /**
- * Returns the group fields for the log line of a refusal. The fields show which groups the user is in, or that the IdP
- * sent no groups.
+ * Returns the fields about groups for the log line of a refused login. They show which groups the IdP sent for the
+ * user, or that it sent none.
  *
  * @param claim the claim with the groups. Null if groups are read from an API
  * @param cameForOthers whether the IdP has sent groups of other users of the domain since this process started
@@ -43,8 +43,8 @@ export function reportedGroups(
 }
 
 /**
- * Returns the remedy for a refusal with these {@link reportedGroups}. Returns undefined if the IdP sent groups, so that
- * the user's groups are the reason.
+ * Returns the remedy for a refused login in which the IdP sent no groups. Takes the fields from {@link reportedGroups}.
+ * Returns undefined if the IdP sent groups, because the login was then refused for the user's groups.
  */
 export function missingGroupsRemedy({
   missingClaim,
@@ -52,11 +52,12 @@ export function missingGroupsRemedy({
   cameForOthers,
 }: Readonly<Record<string, unknown>>): string | undefined {
   const refused = 'The user is in none of the groups in `groups.required`'
-  // Check this before the scope. Keycloak does not list a scope as granted if its "Include in token scope" is off.
+  // Check `cameForOthers` before the scope, because the scope may be granted without being listed. Keycloak does not
+  // list a scope whose "Include in token scope" is off.
   if (cameForOthers) {
     return `${refused}, or in no group at all: the claim \`${missingClaim}\` came for other users of this domain, so the IdP is set up to send it. Put the user into one of these groups there.`
   }
-  // Keep each remedy within 300 characters.
+  // Keep each remedy within 300 characters, because log lines cut longer texts.
   if (scopeNotGranted !== undefined) {
     return `${refused}: the IdP sent no groups, and did not grant the scope \`${scopeNotGranted}\` for them. Allow it to this client (Keycloak: "Add client scope" in the client, "Include in token scope" on), or set \`groups.scope\`. Or the user is in no group.`
   }

@@ -5,14 +5,14 @@ import { isNamed, type Membership, type Memberships } from './memberships.ts'
 /** How a user's groups change the user's rights. Site admin is a separate right. */
 export type RightsByGroups =
   | { readonly kind: 'keep' }
-  /** `rights` contains all rights that the groups give, without duplicates. */
+  /** The account gets exactly these rights: all that the user's groups give, without duplicates. */
   | { readonly kind: 'set'; readonly rights: readonly ServerRight[] }
 
 /**
  * Combines the rights of all groups that a user is in. Unknown memberships change nothing.
  *
- * Group names match in any ASCII letter case. In this rule, group names are keys of the configuration, and MeshCentral
- * converts keys to lower case.
+ * Group names match in any ASCII letter case. The names in `groups.rights` are keys of the configuration, and
+ * MeshCentral converts all keys to lower case.
  */
 export function rightsByGroups(memberOf: Memberships, { rights }: Pick<GroupSettings, 'rights'>): RightsByGroups {
   if (rights === null || memberOf === 'unknown') return { kind: 'keep' }

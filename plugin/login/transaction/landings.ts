@@ -3,7 +3,9 @@ import type { SignIn } from '../../host/port.ts'
 import { createSeal } from '../../host/seal.ts'
 import { type CookieRules, type Cookies, fullName, setCookie } from './login-cookie.ts'
 
-/** How long after a login its answer may be repeated by a reload or the back button, in milliseconds. */
+/**
+ * How long after a login the browser may send the IdP's answer again, by a reload or the back button. In milliseconds.
+ */
 const LANDING_MS = 10 * 60_000
 const NAME = 'oidc-landed'
 
@@ -11,28 +13,30 @@ const NAME = 'oidc-landed'
 type Session = Pick<SignIn, 'domainKey' | 'userId' | 'startedAt'>
 
 /**
- * Remembers where the last login of a browser led, in case the browser repeats the IdP's answer. The path is sealed in
- * one cookie of the browser. Each login overwrites the cookie of the previous login, because it ends that login's
- * session too.
+ * Remembers the path to which a browser's last login redirected it, in case the browser sends the IdP's answer again.
+ * The path is sealed in a cookie of the browser. Each login overwrites the cookie of the previous login, because each
+ * login also ends the session of the previous one.
  */
 export interface Landings {
   /**
-   * Stores the path to which a login led.
+   * Stores the path to which a login redirected the browser.
    *
    * @returns a value of `Set-Cookie`
    */
   remember(state: string, session: Session, path: string, rules: CookieRules): string
   /**
-   * Returns the path to which the login with that state led. Returns undefined unless the browser still has that
-   * login's session.
+   * Returns the path to which the login with this state redirected the browser. Returns undefined unless the browser
+   * still has the session that this login started.
    */
   find(state: string, session: Session | undefined, rules: CookieRules, cookies: Cookies): string | undefined
 }
 
-/** @param secret the host's secret. Without one, a restart of the process makes all stored paths unreadable */
+/** @param secret the host's secret. Without one, the cookies with paths become unreadable when the process restarts */
 export function createLandings(secret: string | undefined, now: () => number): Landings {
   const seal = createSeal(secret ?? randomBytes(32), 'login landing')
-  /** Returns the context of a seal. A sealed path can be opened only for the same login and the same session. */
+  /**
+   * Returns a text that binds a sealed path to one login and one session. The path cannot be opened with another text.
+   */
   const contextOf = (name: string, state: string, { domainKey, userId, startedAt }: Session) =>
     JSON.stringify([name, state, domainKey, userId, startedAt])
   return {
@@ -44,7 +48,7 @@ export function createLandings(secret: string | undefined, now: () => number): L
     find(state, session, rules, cookies) {
       const name = fullName(NAME, rules)
       const opened = session && seal.open(cookies[name] ?? '', contextOf(name, state, session))
-      // Only this server can have sealed the value, so its format is known. A path contains no space.
+      // Only this server can have sealed the value, so its format is known: a time, a space, and a path without spaces.
       const [expiresAt, path] = opened?.split(' ') ?? []
       return now() <= Number(expiresAt) ? path : undefined
     },

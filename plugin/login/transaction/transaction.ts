@@ -32,13 +32,19 @@ export interface Transaction {
 /** A login that has just begun. */
 export interface BegunLogin {
   readonly transaction: Transaction
-  /** Returns values of `Set-Cookie`. Omits the return path if they would take more than `room` bytes with it. */
+  /**
+   * Returns the `Set-Cookie` values that store the login in the browser. Omits the return path if the values would take
+   * more than `room` bytes with it.
+   */
   setCookies(room: number): readonly string[]
 }
 
 /** The outcome of {@link Transactions.take}. */
 export interface TakenLogin {
-  /** Undefined if this browser did not begin the login, if the login is too old, or if its answer was already used. */
+  /**
+   * The login that the answer belongs to. Undefined if this browser did not begin it, if it is too old, or if its
+   * answer was already used.
+   */
   readonly transaction: Transaction | undefined
   /** Values of `Set-Cookie` that remove the login's cookie. */
   readonly setCookies: readonly string[]
@@ -80,7 +86,7 @@ export function createTransactions(secret: string | undefined, now: () => number
 
   function open(name: string, cookies: Cookies): Transaction | undefined {
     const opened = seal.open(cookies[name] ?? '', name)
-    // Only this server can have sealed the value, so its shape is known.
+    // Only this server can have sealed the value, so it needs no validation.
     const begun = opened === null ? undefined : (JSON.parse(opened) as SealedLogin)
     const ageMs = begun ? now() - begun.startedAt : Number.NaN
     return begun && ageMs >= 0 && ageMs <= TRANSACTION_MS ? transactionOf(begun) : undefined

@@ -13,7 +13,7 @@ export interface AccountMovesOptions {
   readonly server: MeshServer
   readonly web: MeshWeb
   readonly clock: Clock
-  /** Called if an unfinished move could not be completed. */
+  /** Called if a restart interrupted the move of an account, and the move could not be completed afterwards. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -21,7 +21,7 @@ export interface AccountMovesOptions {
 export interface MoveRequest {
   readonly from: string
   readonly to: string
-  /** Whether to lock the old account. */
+  /** Whether to lock the old account after its rights and settings were moved. */
   readonly lock: boolean
   /** The name of the site admin who requested the move. */
   readonly by: string
@@ -192,7 +192,7 @@ export class AccountMoves {
     let isChanged = false
     for (const kind of ['ws', 'im', 'nt']) {
       const [old, present] = [await this.#read(kind + from._id), await this.#read(kind + to._id)]
-      // Only page settings replace those of the new account.
+      // If the new account has such a record too, only page settings (`ws`) are overwritten. Its image and notes stay.
       if (!old || (present && kind !== 'ws')) continue
       const copy = { ...old, _id: kind + to._id }
       if (isDeepStrictEqual(copy, present)) continue
@@ -221,7 +221,7 @@ export class AccountMoves {
     await saveRecord(this.#server.db, this.#clock, from)
   }
 
-  /** Updates open pages, and writes one event to MeshCentral's event log. */
+  /** Announces a finished move: updates open pages, and writes one event to MeshCentral's event log. */
   #announce(
     { lock, by }: MoveRequest,
     moved: Holdings & { readonly settings: boolean },

@@ -28,15 +28,16 @@ export function mergeDeviceRights(first: number | undefined, second: number | un
   return merge(first, second, DEVICES)
 }
 
-/** Merges two masks of rights on the server. The new account is locked only if its own mask, `second`, has the lock. */
+/**
+ * Merges the server rights of the old account (`first`) into those of the new account (`second`). A lock of the old
+ * account does not lock the new one.
+ */
 export function mergeSiteRights(first: number | undefined, second: number | undefined): number {
   const unlocked = first === SITE_ADMIN ? first : (first ?? 0) & ~LOCKED
   return merge(unlocked, second ?? 0, SITE)
 }
 
-/**
- * Returns the bits that stay with the old account after its rights on the server were moved: the limits and the lock.
- */
+/** Returns what remains of the old account's server rights after a move: the limits and the lock. */
 export function siteLimits(rights: number | undefined): number {
   return rights === SITE_ADMIN ? 0 : (rights ?? 0) & (SITE.limits | LOCKED)
 }

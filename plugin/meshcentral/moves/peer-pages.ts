@@ -15,7 +15,7 @@ export function updatePeerPages(
 ): void {
   if (!server.multiServer) return
   const HandleEvent = (source: unknown, event: unknown) => {
-    // The database itself is the source of a change that it reports.
+    // Handle only changes that the database itself reports. The source of such an event is the database.
     if (source !== server.db || !isJsonObject(event) || event.action !== 'accountchange') return
     const id = String(event.userid)
     const user = Object.hasOwn(web.users, id) ? web.users[id] : undefined

@@ -26,7 +26,7 @@ export interface AdminPageOptions {
   readonly checks: LiveChecks
   readonly moves: Pick<AccountMoves, 'find' | 'suggestions' | 'move'>
   readonly refusedLogins: Pick<RefusedLogins, 'of' | 'since'>
-  /** Called if a move fails, or if a request fails unexpectedly. */
+  /** Called if an account could not be moved, or if a request for one of the pages fails unexpectedly. */
   readonly onFailure: (error: unknown) => void
   /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
@@ -91,9 +91,9 @@ class MeshAdminPage implements AdminPage {
     res.redirect(303, `?${ADDRESS.split('?')[1]}`)
   }
 
-  /** Whether a request came from one of these pages, in the same session. */
+  /** Whether a posted form came from one of the administrator's pages, loaded in the same session. */
   #isGenuine(req: MeshRequest, user: MeshUser): boolean {
-    // Browsers that do not send this header rely on the token alone.
+    // Old browsers do not send `Sec-Fetch-Site`. Their requests are checked by the token alone.
     const site = req.headers['sec-fetch-site']
     if (site !== undefined && site !== 'same-origin') return false
     const { token } = membersOf(req.body)

@@ -29,7 +29,7 @@ const SESSION_ENDED = 'session_over'
 const SESSION_ENDED_TEXT =
   'You were signed out by the sign-in service, or your session has expired. Please sign in again.'
 
-/** MeshCentral's message for the precise reason of a refused login. */
+/** MeshCentral's messages for login errors that have a fitting message of their own. */
 const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
   account_unknown: MESSAGE.cannotCreate,
   account_limit: MESSAGE.accountLimit,
@@ -51,7 +51,8 @@ const MESSAGE_OF: Partial<Record<LoginErrorCode, number>> = {
 }
 
 /**
- * MeshCentral's message for all other refusals. Each is the closest match to the text that users of other hosts read.
+ * MeshCentral's messages for login errors that are missing in `MESSAGE_OF`. Each is the closest match to the text that
+ * other hosts show.
  */
 const MESSAGE_FOR: Record<MessageCode, number> = {
   login_failed: MESSAGE.failed,
@@ -157,7 +158,7 @@ export function carrySessionEnded(res: Response): void {
 /**
  * Handles `<url>login` before MeshCentral does. If a login failed or a session ended, makes the page show the reason.
  *
- * @param domains ids of the domains that sign in through the plugin
+ * @param domains ids of the domains whose users sign in through the plugin
  * @param hasEnded whether a request came with a session that ended
  */
 export function loginPageVisit(domains: ReadonlySet<string>, hasEnded: (req: MeshRequest) => boolean): RequestHandler {
@@ -202,7 +203,7 @@ export function loginPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mes
  * link's target. If a user's session ended, the user is redirected to the login page, which says so. This applies even
  * if the domain redirects signed-out users elsewhere.
  *
- * @param domains ids of the domains that sign in through the plugin
+ * @param domains ids of the domains whose users sign in through the plugin
  * @param hasEnded whether a request came with a session that ended
  */
 export function rootPageVisit(domains: ReadonlySet<string>, hasEnded: (req: MeshRequest) => boolean): RequestHandler {
@@ -257,7 +258,7 @@ const DEEP_LINK = new Set([
   'gotouser',
   'gotougrp',
 ])
-/** Parameters that contain credentials. */
+/** Names of query parameters that contain credentials. */
 const SECRET = new Set(['user', 'pass', 'login', 'ws', 'auth'])
 
 /**
@@ -274,7 +275,7 @@ export function sendOn(res: Response, path: string, isStrict: boolean): void {
   sendPage(res, 'Signing in', `<p><a href="${address}">Continue</a></p>`, refresh)
 }
 
-/** Sends a page of finished markup instead of MeshCentral's own page. */
+/** Sends a small HTML page of the plugin instead of MeshCentral's own page. */
 function sendPage(res: Response, title: string, body: string, head = ''): void {
   res
     .status(200)

@@ -16,9 +16,9 @@ export interface WaitingUser extends Suggestion {
 
 /** The content of the page that moves an account. */
 export interface MovePage {
-  /** The text that was entered for each account. Undefined if nothing was entered yet. */
+  /** The ids or names that the site admin entered for the two accounts. Undefined if none were entered yet. */
   readonly typed: { readonly from: string; readonly to: string } | undefined
-  /** The account that was found for the text. Undefined if there is no such account, or no text was entered. */
+  /** The account that was found for the entered id or name. Undefined if there is none. */
   readonly from: Holdings | undefined
   readonly to: Holdings | undefined
   readonly suggestions: readonly Suggestion[]
@@ -28,7 +28,7 @@ export interface MovePage {
   /** Sent with the form. It proves that the request came from this page. */
   readonly token: string
   readonly look: 'night' | 'day' | null
-  /** The outcome of the move that was just requested. */
+  /** The outcome of the move, if the site admin has just requested one. Otherwise null. */
   readonly outcome: 'moved' | 'failed' | null
 }
 

@@ -48,11 +48,11 @@ const DAY_MS = 24 * 60 * 60_000
 export class MeshLoginTokens implements LoginTokens {
   readonly #options: LoginTokensOptions
   /**
-   * Users with a suspension that is not in the database, because it is still being written or the write failed. A login
-   * at another server ends only the suspensions that are in the database.
+   * Users whose suspension is in memory only, because it is still being written to the database, or because the write
+   * failed. A login at another server cannot end such a suspension.
    */
   readonly #suspended = new Set<string>()
-  /** When a user's last login or renewal was written, in elapsed milliseconds. */
+  /** Maps each user to the time when the last login or renewal was written, in milliseconds of `Clock.elapsed`. */
   readonly #noted = new Map<string, number>()
 
   constructor(options: LoginTokensOptions) {

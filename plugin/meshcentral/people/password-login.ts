@@ -62,8 +62,8 @@ export class PasswordLogin {
   readonly #accounts: PasswordAccounts
   readonly #clock: Clock
   /**
-   * When a refusal was last logged, in elapsed milliseconds. At most one line per hour is written for each domain and
-   * kind of refusal.
+   * When a refusal was last logged, by domain and kind of refusal, in milliseconds of `Clock.elapsed`. At most one line
+   * per hour is written for each.
    */
   readonly #logged = new Map<string, number>()
 
@@ -92,7 +92,7 @@ export class PasswordLogin {
           return
         }
         this.#log(String(id), 'a password login')
-        // MeshCentral shows "Access denied" for this error.
+        // MeshCentral answers the error `denied` with its message "Access denied".
         done('denied')
       },
     )
@@ -111,7 +111,7 @@ export class PasswordLogin {
         this.#log(domain.id, refused)
         if (request.session) request.session.messageid = ACCESS_DENIED
         const { search } = new URL(request.url, 'http://host.invalid')
-        // Do not redirect to the address of the mail's link, because it would lead here again.
+        // Do not redirect to the link of the mail, because the redirect would loop: this handler refuses that link.
         res.redirect(isAt('checkmail') ? domain.url : domain.url + search)
       }
       if (isAt('createaccount')) return refuse('an account creation')

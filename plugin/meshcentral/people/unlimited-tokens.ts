@@ -4,8 +4,8 @@ import type { Members, MeshDatabase } from '../server.ts'
 import { isOurs } from '../sessions/sealed-cookies.ts'
 
 /**
- * Tracks in which domains accounts of single sign-on have login tokens, for the status page. It asks the database at
- * the start and at each view of the page. A view shows the answer to the previous request.
+ * Finds out in which domains accounts of single sign-on have login tokens, for the status page. It asks the database at
+ * the start, and whenever the page is opened. The page does not wait for the answer, but shows the previous one.
  */
 export class TokenCensus {
   readonly #ask: () => Promise<readonly Members[] | null | undefined>
@@ -14,7 +14,7 @@ export class TokenCensus {
   #domainsWithTokens: ReadonlySet<string> = new Set()
   #isAsking = false
 
-  /** @param domains ids of the domains that sign in through the plugin */
+  /** @param domains ids of the domains whose users sign in through the plugin */
   constructor(db: MeshDatabase, clock: Clock, domains: ReadonlySet<string>, onFailure: (error: unknown) => void) {
     this.#ask = () =>
       askDatabase<readonly Members[] | null>(clock, 'list login tokens', (done) => db.GetAllType('logintoken', done))

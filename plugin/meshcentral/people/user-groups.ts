@@ -25,8 +25,8 @@ export class MeshUserGroups implements UserGroups {
   /** The `membershipType` values of groups that the plugin mirrors. */
   readonly #marks: ReadonlySet<string>
   /**
-   * Ids of the groups that were already compared with groups of other strategies. Each group is compared only once
-   * after a start.
+   * Ids of the groups for which `#warnOfNamesake` has looked for a group of the same name. It does so once after a
+   * start.
    */
   readonly #compared = new Set<string>()
 
@@ -94,7 +94,7 @@ export class MeshUserGroups implements UserGroups {
     return group !== undefined && !this.#isMirrored(group)
   }
 
-  /** Logs a warning if another strategy mirrors a group of the same name. */
+  /** Logs a warning if another strategy of MeshCentral, such as LDAP or SAML, mirrors a group of the same name. */
   #warnOfNamesake(group: MeshUserGroup): void {
     if (this.#compared.has(group._id)) return
     this.#compared.add(group._id)
@@ -151,7 +151,8 @@ function createGroup(server: MeshServer, web: MeshWeb, user: MeshUser, _id: stri
     links: {},
   }
   web.userGroups[_id] = group
-  // Omit `noact`: a database that reports changes to open pages does not report new groups.
+  // Pages must act on this event, so omit `noact`. Even a database that reports changes to open pages does not report
+  // new groups.
   dispatch(server, web, ['*', _id, user._id], {
     etype: 'ugrp',
     ugrpid: _id,

@@ -4,7 +4,10 @@ import type { BrowserCookies } from '../../login/transaction/login-cookie.ts'
 import { remainingCookieBytes } from '../cookie-budget.ts'
 import type { RouteDeps } from '../strategy.ts'
 
-/** Stores in the browser to which path its login led. A reload or the back button may send the same answer again. */
+/**
+ * Stores in the browser the path to which its login redirected it. The path is needed if a reload or the back button
+ * sends the same answer again.
+ */
 export function rememberLanding(
   state: string,
   session: Pick<SignIn, 'domainKey' | 'userId' | 'startedAt'>,
@@ -20,8 +23,8 @@ export function rememberLanding(
 }
 
 /**
- * Returns the path to which the login of a repeated answer led. Returns undefined if the browser no longer has the
- * session that this login started.
+ * Returns the path to which the login of a repeated answer redirected the browser. Returns undefined if the browser no
+ * longer has the session that this login started.
  */
 export async function earlierLanding(
   state: string,
