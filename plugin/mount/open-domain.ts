@@ -31,7 +31,7 @@ export interface DomainDeps {
   readonly everyMs: number
 }
 
-/** A domain with its strategy and its status, after it was opened. */
+/** A domain that can serve requests: its configuration, its strategy, and the parts that report its status. */
 export interface OpenedDomain {
   readonly reading: DomainReading
   readonly strategy: Strategy

@@ -28,7 +28,10 @@ export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailu
    * Called when an address accepts client assertions only with the second audience tried. Called once for each address.
    */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
-  /** Reads a client secret from its file again. If it is undefined, the secret from the start stays in use. */
+  /**
+   * Reads the client secret from its file again. If no source is given, the secret that was read at the start stays in
+   * use.
+   */
   readonly secretSource?: SecretSource
   readonly clock: Clock
 }
@@ -59,7 +62,9 @@ export function idpFetchOf({ credentials: { certificate } }: DomainSettings, fet
   return certificate ? directFetch(FETCH_LIMITS, clock, certificate) : fetch
 }
 
-/** Opens a domain's IdP. Discovery starts in the background and reports its errors to `onFailure`. */
+/**
+ * Creates the {@link Provider} of a domain. Discovery starts in the background and reports its errors to `onFailure`.
+ */
 export function openProvider(configured: DomainSettings, deps: ProviderDeps): Provider {
   const secret = secretInFile(configured, deps)
   const settings = secret ? withCurrentSecret(configured, secret) : configured

@@ -4,8 +4,8 @@ import type { RoutePaths } from '../routes/strategy.ts'
 import { layersOf, nestedLayers, type RouterLayer } from './router-layers.ts'
 
 /**
- * A path on which no server has a page. A route that matches this path too handles many paths, so it does not shadow a
- * particular path.
+ * A path for which no server has a page of its own. A route that matches even this path is a general one. It is not
+ * reported, because it was not written for the plugin's path.
  */
 const NO_PAGE = 'no-page-of-this-server'
 

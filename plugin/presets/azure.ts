@@ -110,8 +110,8 @@ async function groupMemberships(
   const first = new URL(`${withoutTrailingSlashes(graph)}/v1.0/me/${method}/microsoft.graph.group`)
   first.searchParams.set('$select', 'id,displayName')
   first.searchParams.set('$top', '999')
-  // Microsoft Graph treats a list of a single object type as an "advanced query", which needs this parameter and the
-  // header below.
+  // Microsoft Graph treats a list of a single object type as an "advanced query". Such a query needs the parameter
+  // `$count` and the header `ConsistencyLevel`.
   first.searchParams.set('$count', 'true')
   const headers = { consistencylevel: 'eventual' }
   const readGroup = claim === null ? groupByName : groupById

@@ -18,7 +18,10 @@ export interface ForeignSession {
   readonly owner: SessionOwner
 }
 
-/** The member of the session that marks it as foreign. It is signed together with the session. */
+/**
+ * The member that marks a session as foreign: begun by MeshCentral itself, not by a login of the plugin. The signature
+ * of the session cookie covers it.
+ */
 const KEY = 'oidcApart'
 
 /**
@@ -40,7 +43,7 @@ export function foreignSession({ session }: MeshRequest): ForeignSession | undef
  * plugin's users from the request. So if the answer has a session that is not the plugin's, MeshCentral began it during
  * this request.
  *
- * @param domains ids of the domains that sign in through the plugin
+ * @param domains ids of the domains whose users sign in through the plugin
  * @param now returns the current time in milliseconds since 1970
  */
 export function markForeign(
@@ -64,8 +67,8 @@ export function markForeign(
     session[KEY] = { user, x: session.x, ...writeOwner(sessionOwner(brought.get(user), user, now())) }
   }
 
-  // cookie-session replaced this function earlier, to write its cookie. So this later replacement runs first, and sets
-  // the mark before the cookie is written.
+  // cookie-session has already replaced `writeHead`, in order to write its cookie. A later replacement runs first, so
+  // this one marks the session before cookie-session writes the cookie.
   replaceFunction('res.writeHead', res, 'writeHead', (writeHead) => {
     const markFirst = (...head: Parameters<typeof writeHead>) => {
       mark()
@@ -76,9 +79,9 @@ export function markForeign(
 }
 
 /**
- * Returns the owner of a foreign session. If the login cookie names a session, this is the cookie's owner. Login
- * cookies that another program sealed with MeshCentral's key name no session. Sessions that they begin end together
- * with those of login tokens.
+ * Returns the owner of a foreign session. If a login cookie of a known session began it, both sessions have the same
+ * owner and end together. If another program sealed the login cookie with MeshCentral's key, the cookie names no
+ * session. The foreign session then ends together with those that login tokens began.
  */
 function sessionOwner(owner: CookieOwner | undefined, user: string, startedAt: number): SessionOwner {
   return owner?.kind === 'session' ? owner : { kind: 'session', keys: [keyOfDirectLogins(user)], startedAt }

@@ -49,7 +49,8 @@ export function admitsGuest(
 ): boolean {
   if (r !== GUEST_RIGHTS || typeof p !== 'number' || (typeof expire === 'number' && expire <= now)) return false
   if (!work) return minutes === WEB_RELAY_MINUTES && (p === HTTP || p === HTTPS)
-  // A cookie with another limit comes from the device's end of a tunnel, never from a guest.
+  // A guest's cookie has the age limit of sign-in cookies. Cookies with other limits come from the device's end of a
+  // tunnel.
   if (minutes !== SIGN_IN_MINUTES) return false
   const { path, query, socket } = work
   if (/\/devicefile\.ashx\/?$/i.test(path)) return !socket && (p & FILES) !== 0

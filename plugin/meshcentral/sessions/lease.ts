@@ -8,8 +8,8 @@ import type { MeshDatabase } from '../server.ts'
 const TYPE = 'meshcompanionlease'
 const PREFIX = `${TYPE}/`
 /**
- * How long a server waits for competitors, in milliseconds. A competitor that finds the lease free writes its record
- * within this time.
+ * How long a server waits after it wrote its name into a free lease, in milliseconds. Another server that also found
+ * the lease free must write its own name within this time.
  */
 const SETTLE_MS = 250
 

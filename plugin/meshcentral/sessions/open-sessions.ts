@@ -9,7 +9,7 @@ import { KeyIndex } from './key-index.ts'
 import type { RevocationTimes } from './revoked-sessions.ts'
 import { type RelayedSession, WebRelays } from './web-relays.ts'
 
-/** A session that a request to this process had. */
+/** A session that arrived with a request to this process. */
 export interface SeenSession {
   readonly signIn: CookieSignIn
   /** MeshCentral's id of the user. */
@@ -40,7 +40,7 @@ interface TrackedSession extends SocketOwner, SessionUse {
   readonly session: SeenSession
 }
 
-/** Limit of tracked sessions without sockets. One takes about a kilobyte. */
+/** Limit of tracked sessions without sockets. Each takes about a kilobyte of memory. */
 const MOST_IDLE = 5_000
 /** Limit of a timer's delay, in milliseconds. Longer delays overflow Node's timers. */
 const LONGEST_WAIT_MS = 20 * 24 * 60 * 60_000
@@ -65,7 +65,10 @@ export class OpenSessions {
   readonly #byName = new Map<string, TrackedSession>()
   /** The number of each user's sessions. */
   readonly #counts = new Map<string, number>()
-  /** The owners of sealed cookies that opened sockets. The key is made of user, start and revocation keys. */
+  /**
+   * Maps each owner of sealed cookies to the sockets that these cookies opened. The key of the map consists of the
+   * owner's user, start and revocation keys.
+   */
   readonly #sealed = new Map<string, SocketOwner>()
   readonly #sealedKeys = new KeyIndex<SocketOwner>()
 
@@ -103,8 +106,8 @@ export class OpenSessions {
   }
 
   /**
-   * Tracks a socket that was opened with a user's sealed cookie or login token. The socket is closed at the owner's
-   * `until`.
+   * Tracks a socket that was opened with a user's sealed cookie or login token. If the owner has a time limit
+   * (`until`), closes the socket at that time.
    */
   noteSealed(owner: CookieOwner, user: string, socket: MeshSocket): void {
     if (owner.kind === 'none') return
@@ -141,7 +144,8 @@ export class OpenSessions {
   *inUse(domainKey: string, forMs: number): Iterable<SeenSession> {
     const ofDomain = [...this.#sessions.values()].filter(({ session }) => session.signIn.domainKey === domainKey)
     const sealedKeys = new Set([...this.#sealed.values()].flatMap(({ keys }) => keys))
-    // A session's first key belongs to it alone. The owner of a tunnel may have the keys of several sessions.
+    // Compare only the first key of a session, because no other session has it. The owner of a tunnel cookie may have
+    // the keys of several sessions.
     const isUsed = ({ sockets, keys }: TrackedSession) => sockets.size > 0 || sealedKeys.has(keys[0] ?? '')
     for (const { session } of dueSessions(forMs, ofDomain, this.#clock, isUsed)) yield session
   }
@@ -172,7 +176,7 @@ export class OpenSessions {
     const ended = selected(this.#sessionKeys, selector)
     for (const session of ended) this.#drop(session)
     const sealed = selected(this.#sealedKeys, selector)
-    // A page's own socket is in both sets, so duplicates are removed.
+    // The socket of a page belongs to its session and to a sealed cookie. The set removes such duplicates.
     closeAll(new Set([...ended, ...sealed].flatMap(({ sockets }) => [...sockets])))
   }
 
@@ -243,7 +247,10 @@ function selected<Entry extends Keyed>(index: KeyIndex<Entry>, selector: Session
   return entries
 }
 
-/** Converts a selector to times. A key without a time selects every session that has the key. */
+/**
+ * Returns the revocation time of each key in a selector. A key without a time gets infinity, so it selects every
+ * session that has the key.
+ */
 function timesOf(selector: SessionSelector): RevocationTimes {
   return 'get' in selector ? selector : new Map(selector.map((key) => [key, Number.POSITIVE_INFINITY]))
 }

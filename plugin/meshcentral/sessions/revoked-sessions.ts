@@ -66,8 +66,8 @@ export class RevokedSessions implements RevocationStore {
   #isClosed = false
 
   /**
-   * @param onUnread given only if other servers share the database. Called if their revocations cannot be read, once
-   *   per outage
+   * @param onUnread called once per outage if the revocations of other servers cannot be read. Undefined if no other
+   *   server shares the database
    */
   constructor(db: MeshDatabase, clock: Clock, onUnread?: (error: unknown) => void) {
     this.#db = db
@@ -91,7 +91,10 @@ export class RevokedSessions implements RevocationStore {
     return this.#latestOf(keys)
   }
 
-  /** Returns the same as `endedAt`, but synchronously. Until the database was read, every session counts as revoked. */
+  /**
+   * Returns the latest revocation time of these keys, like `endedAt`, but synchronously. Until the database was read,
+   * returns infinity, so that every session counts as revoked.
+   */
   latest(keys: readonly string[]): number | undefined {
     return this.#isLoaded ? this.#latestOf(keys) : Number.POSITIVE_INFINITY
   }
@@ -112,7 +115,8 @@ export class RevokedSessions implements RevocationStore {
       this.#isLoaded = true
       if (this.#onUnread) this.#scheduleRead(this.#onUnread)
     })
-    // Handle the rejection here. Waiting callers get the same error, so no user is signed in until a read succeeds.
+    // Retry after a failed read. Callers that wait for the read get its error, so no user is signed in until a read
+    // succeeds.
     attempt.catch(() => {
       this.#timers.retry = this.#clock.after(RETRY_MS, () => {
         this.#loading = this.#load()
@@ -173,7 +177,7 @@ export class RevokedSessions implements RevocationStore {
   /**
    * Drops expired rows.
    *
-   * @param most the number of rows at which to stop
+   * @param most the number of rows that may remain. Even expired rows are kept up to this number
    */
   #dropExpired(most = 0): void {
     if (!this.#isLoaded) return
@@ -189,7 +193,7 @@ export class RevokedSessions implements RevocationStore {
   }
 
   async #makeRoom(): Promise<void> {
-    // Drop no more expired rows than necessary, because the clock may be wrong.
+    // Drop no more expired rows than necessary. If the clock is wrong, they may not have expired.
     this.#dropExpired(MOST)
     if (this.#rows.size <= MOST) return
     let dropped: RevocationRow | undefined
@@ -209,7 +213,8 @@ export class RevokedSessions implements RevocationStore {
         (done) => this.#db.Set({ type: TYPE, _id: PREFIX + key, domain: '', ...row }, done),
         WRITE_LIMIT_MS,
       )
-      // If the row changed meanwhile, the write of the newer row may have failed. The key then stays unwritten.
+      // Keep the key in `#unwritten` if its row changed during this write, because the write of the newer row may have
+      // failed.
       if (this.#rows.get(key) === row) this.#unwritten.delete(key)
     } catch (error) {
       this.#unwritten.add(key)
@@ -228,7 +233,7 @@ export class RevokedSessions implements RevocationStore {
           else this.#unwritten.delete(key)
         }
       } catch {
-        // The database still fails, so the remaining rows wait for the next attempt.
+        // The database failed again. The revocations that are still unwritten wait for the next attempt.
       }
       this.#timers.nextWrite = undefined
       if (this.#unwritten.size > 0) this.#scheduleWrite()

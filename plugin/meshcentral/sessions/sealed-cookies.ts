@@ -12,7 +12,7 @@ export interface SealedCookiesOptions {
   readonly revocations: Pick<RevokedSessions, 'latest'>
   readonly open: OpenSessions
   readonly work: CurrentWork
-  /** Ids of the domains that sign in through the plugin. */
+  /** Ids of the domains whose users sign in through the plugin. */
   readonly domains: ReadonlySet<string>
   readonly now: () => number
   readonly acceptsIssuer: IssuerRule
@@ -99,9 +99,7 @@ export function userOf(cookie: MeshCookie): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/**
- * Whether a page uses this cookie to open a web relay. Applies only to cookies in requests that do not pass the guard.
- */
+/** Whether this cookie opens a web relay. Call this only for cookies in requests that do not pass the guard. */
 function opensRelay(cookie: MeshCookie): boolean {
   return isGuestCookie(cookie) || (typeof cookie.ruserid === 'string' && typeof cookie.x === 'string')
 }

@@ -32,7 +32,8 @@ interface Entry {
 }
 
 /**
- * The type of the records. It differs from the type of revocations, because all records of that type are read at once.
+ * The type of the records with tokens. Revocations have another type, so that reading all revocations does not also
+ * read all tokens.
  */
 const TYPE = 'meshcompaniontokens'
 const PREFIX = `${TYPE}/`
@@ -53,7 +54,7 @@ export class SessionSecrets {
   readonly #clock: Clock
   readonly #onFailure: (error: unknown) => void
   readonly #most: number
-  /** Entries by the digest of the handle. */
+  /** An entry for each stored record, by the digest of the session's handle. */
   readonly #entries = new Map<string, Entry>()
   readonly #matching = new KeyIndex<Entry>()
   readonly #stopCleaning: () => void
@@ -113,12 +114,12 @@ export class SessionSecrets {
     this.#drop(keyOfHandle(handle))
   }
 
-  /** Whether there are tokens of any session that has one of the keys. */
+  /** Whether tokens are stored for a session that has one of these revocation keys. */
   hasMatching(keys: readonly string[]): boolean {
     return keys.some((key) => this.#matching.has(key))
   }
 
-  /** Removes the tokens of all sessions with one of the keys. */
+  /** Removes the tokens of all sessions that have one of these revocation keys. */
   removeMatching(keys: readonly string[]): void {
     for (const entry of keys.flatMap((key) => this.#matching.withKey(key))) this.#drop(entry.key)
   }

@@ -24,7 +24,10 @@ interface UserRelays {
 
 /** Limit of remembered users. Each session of a user takes about a kilobyte of memory. */
 const MOST_USERS = 1_000
-/** Limit of sessions per user. The address of a tunnel contains the keys of all these sessions, at 125 bytes each. */
+/**
+ * Limit of sessions per user. The address of a tunnel contains a cookie with the keys of all these sessions. The keys
+ * of a session take 125 bytes.
+ */
 const MOST_SESSIONS = 20
 
 /**
@@ -72,13 +75,13 @@ export class WebRelays {
     if (!relays) return undefined
     const all = [...relays.sessions.values()]
     const open = all.filter((owner) => !hasEnded(owner))
-    // If all sessions ended, give the cookie an owner that ended, so that a request that still waits in a relay gets no
-    // working tunnel.
+    // If all sessions ended, the cookie gets an owner that ended and cannot open a tunnel. A request may still wait in
+    // a web relay and need the cookie.
     const candidates = open.length > 0 || relays.hasOthers ? open : all
     return candidates.length === 0 ? undefined : commonOwner(candidates)
   }
 
-  /** Returns the sessions with an owner that matches. */
+  /** Returns the sessions that opened web relays, if `matches` accepts their owner. */
   sessionsWhere(matches: (owner: SessionOwner) => boolean): readonly RelayedSession[] {
     return [...this.#users].flatMap(([user, { sessions }]) =>
       [...sessions].flatMap(([x, owner]) => (matches(owner) ? [{ user, x, owner }] : [])),

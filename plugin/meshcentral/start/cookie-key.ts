@@ -8,7 +8,7 @@ const ID = 'LoginCookieEncryptionKey'
 const LEAST_DIGITS = 160
 
 export interface CookieKey {
-  /** Returns the key, or undefined while it is unknown. */
+  /** Returns the key, or undefined until it was read from the database or created. */
   get(): Buffer | undefined
   /**
    * Whether the database answered in an unknown form. No key is written then, because the database may already contain

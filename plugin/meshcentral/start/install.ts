@@ -52,7 +52,8 @@ export interface Installation {
 export interface Installed {
   readonly page: AdminPage
   /**
-   * Tests at the first request whether MeshCentral opens cookies with the plugin's function. If not, calls `onOther`.
+   * Tests at the first request whether MeshCentral opens cookies with the plugin's `decodeCookie`. If it does not,
+   * calls `onOther`.
    */
   check(onOther: () => void): void
   close(): void
@@ -197,7 +198,7 @@ interface PageParts {
   /** Notes about the server. */
   readonly notes: readonly string[]
   readonly secret: string
-  /** Ids of the domains that sign in through the plugin. */
+  /** Ids of the domains whose users sign in through the plugin. */
   readonly domains: ReadonlySet<string>
   readonly report: (error: unknown) => void
 }
@@ -281,7 +282,10 @@ class CookieProbe {
     }
   }
 
-  /** Runs the test at the server's first request. Calls `onOther` if MeshCentral does not use the plugin's function. */
+  /**
+   * Sends the test cookie at the server's first request. Calls `onOther` if MeshCentral does not open it with the
+   * plugin's `decodeCookie`.
+   */
   run({ web, takenDomains, clock }: Installation, host: string, onOther: () => void): void {
     beforeFirstRequest(web.app, () => {
       const [first] = takenDomains.values()

@@ -15,9 +15,9 @@ export interface PluginSettings {
   readonly sessionCheckMs: number
   /** `loginTokenDays`. Null if login tokens work without a time limit. */
   readonly loginTokenDays: number | null
-  /** `presets`: vendors' base URLs, for sovereign clouds. */
+  /** The member `presets`: base URLs that replace those of the vendors, for sovereign clouds. */
   readonly presets: PresetUrls
-  /** Describes unusable values. Undefined if there are none. */
+  /** The text of a warning about settings with unusable values. Undefined if there are none. */
   readonly problem: string | undefined
 }
 

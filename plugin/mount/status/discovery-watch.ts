@@ -18,7 +18,7 @@ export interface DiscoveryStatus {
 }
 
 export interface DiscoveryFailure {
-  /** When the first of the failed attempts in a row failed. */
+  /** When the current outage began: the time of its first failed attempt. */
   readonly since: number
   /** The error code, such as `ECONNREFUSED`. Null if the IdP answered. */
   readonly causeCode: string | null
@@ -63,7 +63,7 @@ export function watchDiscovery(settings: DomainSettings, log: Log, now: () => nu
       leftOut = 0
       const message = `OIDC: Discovery failed.${code === undefined ? '' : ` ${code}`}`
       if (!byHand) log.error('discovery-failed', message, fields)
-      // Logins continue with the configured endpoints, so an outage is logged only once.
+      // With configured endpoints, logins continue during an outage. So only its first failure is logged.
       else if (begins) log.warn('discovery-failed', `${message} Logins use the endpoints in \`issuer\`.`, fields)
     },
     onDiscovered(metadata) {

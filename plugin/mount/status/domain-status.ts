@@ -13,7 +13,7 @@ import type { LoginHistory, LoginWarning, Refusal } from './login-history.ts'
 export interface DomainStatus {
   /** The domain's key under `domains` in the configuration. The key of the default domain is empty. */
   readonly domainKey: string
-  /** False if the configuration has errors. Every login is then refused. */
+  /** False if the domain's configuration has errors, so that the domain refuses every login. */
   readonly configured: boolean
   /** Errors of the configuration, with path and remedy. The texts quote no configured values. */
   readonly problems: readonly Problem[]
@@ -60,7 +60,7 @@ export interface WorkingDomain {
 /**
  * Returns the state of a domain.
  *
- * @param working null if the configuration has errors
+ * @param working the parts that report the domain's status. Null if the domain's configuration has errors
  */
 export function domainStatus(
   { key: domainKey, problems, warnings }: Pick<DomainReading, 'key' | 'problems' | 'warnings'>,

@@ -91,7 +91,10 @@ function isCode(code: unknown): code is LoginErrorCode {
 
 type Occurrence = Pick<Refusal, 'event' | 'times' | 'account'> & { readonly code?: LoginErrorCode }
 
-/** Puts the latest item first. If an equal item exists, removes it and continues its count. */
+/**
+ * Adds an item at the front of a list. If the list contains an equal item, removes that item and adds its count to the
+ * new one.
+ */
 function withLatest<Item extends Occurrence>(latest: Item, items: readonly Item[], most: number): readonly Item[] {
   const earlier = items.find((item) => isSame(item, latest))
   const different = items.filter((item) => item !== earlier)
