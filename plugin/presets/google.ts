@@ -21,7 +21,7 @@ export const google: PresetDefinition<'google', 'issuer' | 'cloudIdentity'> = {
   members: {
     customer_id: {
       type: 'string',
-      // The id becomes part of a query that decides about memberships, so the pattern is strict.
+      // The customer id becomes part of a query that decides about memberships, so the pattern is strict.
       pattern: '^C[0-9A-Za-z_-]*$',
       description: 'Write the customer id of the workspace account; it starts with C.',
     },
@@ -134,7 +134,7 @@ function membersQuery(email: string, label: string): string {
  * does not end the literal.
  */
 function celText(text: string): string {
-  // Refuse these characters instead of removing them, because the rest could be another user's address.
+  // Refuse control characters and lone surrogates. If they were removed, the result could be another user's address.
   if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new Error('the address has characters that a search cannot contain')
   return `'${text.replace(/[\\']/g, '\\$&')}'`
 }

@@ -44,7 +44,7 @@ export interface PageReader extends VendorAccess {
 /** An error for a page that was answered with a status other than 200. */
 export class RefusedPage extends Error {
   readonly status: number
-  /** Whether this was the first page, so that no groups are known yet. */
+  /** Whether the vendor refused the first page, so that no groups were read. */
   readonly isFirst: boolean
   constructor(hostName: string, status: number, isFirst: boolean) {
     super(`${hostName} answered the request for groups with ${status}`)
@@ -73,7 +73,7 @@ async function readAll(first: URL, reader: PageReader, signal: AbortSignal): Pro
     if (url.origin !== first.origin) throw new Error('the next page of groups is at another host')
     const response = await request(url, reader, signal)
     if (response.status !== 200) throw new RefusedPage(url.hostname, response.status, page === 1)
-    // Treat text that is not JSON as a page of the wrong shape.
+    // If a page is not JSON, report it like a page of an unexpected shape.
     const read = reader.read(await response.json().catch(() => undefined))
     if (!read) throw new Error(`${url.hostname} did not answer with a list of groups`)
     all.push(...read.memberships)

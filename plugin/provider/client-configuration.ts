@@ -16,7 +16,7 @@ export interface ConfigurationDeps {
   readonly fetch: Fetch
   readonly keySet: KeySet
   readonly audiences: AssertionAudiences
-  /** Null if the configuration contains the secret itself instead of a file. */
+  /** The client secret in its file. Null if the configuration contains the secret itself. */
   readonly secret: ClientSecret | null
   /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number

@@ -46,7 +46,8 @@ export interface ClientDeps extends AuthorizationDeps {
   /** The claims that a login reads. If the ID token has all of them, UserInfo is not requested. */
   readonly claims: readonly string[]
   /**
-   * Called when an address accepts client assertions only with the second audience tried. Called once for each address.
+   * Called when an endpoint refuses a client assertion with the first audience and accepts it with the second. Called
+   * once for each address of an endpoint.
    */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
 }

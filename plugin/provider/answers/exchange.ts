@@ -36,7 +36,7 @@ export interface ExchangeDeps {
   readonly scopes: readonly string[]
   /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
-  /** Null if access tokens are not bound to a key. */
+  /** The key that access tokens are bound to (DPoP). Null if they are not bound to a key. */
   readonly dpop: DpopKey | null
   /**
    * Returns a new openid-client configuration. Call it for each token that the library verifies. The library keeps the
@@ -89,7 +89,8 @@ async function redeemCode(callback: URL, frontToken: string | undefined, exchang
   const { transaction, metadata, settings, deps } = exchange
   const { client } = settings
   const { dpop, now } = deps
-  // With a code alone, the library verifies no signature. This server verifies the token endpoint's ID token below.
+  // If the response contains only a code, the library verifies no signature. Below, this server verifies the ID token
+  // from the token endpoint.
   const isCodeAlone = client.response_types[0] === 'code'
   const config = isCodeAlone ? deps.sharedConfiguration(metadata) : deps.newConfiguration(metadata, frontToken)
   const checks = {
@@ -111,7 +112,7 @@ async function redeemCode(callback: URL, frontToken: string | undefined, exchang
   // keys cannot be loaded, the login fails without a retry.
   await keys
   await deps.signatures.verifyIdToken(idToken, metadata)
-  // openid-client has already verified the signature of the ID token that came through the browser. Check the rest
+  // openid-client has already verified the signature of the ID token that came through the browser. Check its claims
   // here.
   if (frontToken !== undefined) {
     const frontClaims = decodeJwt(frontToken)
@@ -145,7 +146,8 @@ function requestKeys(
 ): Promise<unknown> {
   if (address === undefined || isShared(client.id_token_signed_response_alg)) return Promise.resolve()
   const keys = keySet.current(address)
-  // If the token request fails first, no code awaits the keys. This handler keeps their rejection from being reported.
+  // If the token request fails first, no code awaits the keys. Without this handler, Node.js would report an unhandled
+  // rejection.
   keys.catch(() => undefined)
   return keys
 }

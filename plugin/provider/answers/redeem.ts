@@ -35,7 +35,7 @@ export interface Redeemed {
   readonly userInfoFailure: LoginError | null
   /** A secret. Must never be logged. */
   readonly idToken: string
-  /** A secret. Null if the flow issues no access token. */
+  /** The access token, which is a secret. Null if the flow issues none. */
   readonly accessToken: string | null
   /**
    * The scopes that the IdP granted. Null if the IdP does not name them, which means that it granted all requested ones
@@ -68,7 +68,7 @@ export function createRedeem(settings: DomainSettings, deps: RedeemDeps): Redeem
   async function userInfo(metadata: oidc.ServerMetadata, accessToken: string, idClaims: oidc.IDToken) {
     if (deps.claims.every((name) => claimAt(idClaims, name) !== undefined)) return NOT_NEEDED
     const config = deps.newConfiguration(metadata)
-    // The library relies on TLS by default. This call also makes it verify signatures of UserInfo answers.
+    // By default, the library relies on TLS. With this setting, it also verifies the signatures of UserInfo answers.
     oidc.enableNonRepudiationChecks(config)
     const proof = await proofFor(deps.dpop, config)
     return askUserInfo(() => oidc.fetchUserInfo(config, accessToken, idClaims.sub, proof), idClaims, settings)

@@ -22,7 +22,7 @@ export interface AssertionAudiences {
  * audiences allowed an attack, and Keycloak refuses them.
  *
  * @param configured `client.assertion_audience`
- * @param onLearned called once for each address that accepts only the second audience tried
+ * @param onLearned called once for each address that refuses the first audience and accepts the second
  */
 export function createAssertionAudiences(
   configured: Audience | undefined,

@@ -51,7 +51,8 @@ export function withAssertions(fetch: Fetch, parts: AssertionParts): Fetch {
     const first = await send(firstAudience)
     if (first.verdict !== 'refused' || secondAudience === undefined) return first.response
     const second = await send(secondAudience)
-    // If the IdP refuses both, the audience was not the reason. The first answer then says more about the cause.
+    // If the IdP refuses both assertions, the audience was not the reason. Its first answer then says more about the
+    // cause.
     return second.verdict === 'refused' ? first.response : second.response
   }
 }

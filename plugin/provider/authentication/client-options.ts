@@ -23,8 +23,8 @@ export function clientMetadata({ client, credentials }: ClientIdentity): Partial
     require_auth_time: client.require_auth_time,
     use_mtls_endpoint_aliases: credentials.certificate !== null,
     ...(client.default_max_age === undefined ? {} : { default_max_age: client.default_max_age }),
-    // Omit algorithms that use the client secret, because the library does not support them. Such answers are verified
-    // before the library sees them.
+    // Omit algorithms that use the client secret, because the library does not support them. UserInfo answers that are
+    // signed with the secret are verified before the library sees them.
     ...(userInfoAlgorithm === undefined || isShared(userInfoAlgorithm)
       ? {}
       : { userinfo_signed_response_alg: userInfoAlgorithm }),
@@ -35,13 +35,16 @@ export interface AuthenticationDeps {
   /** A `fetch` with time and size limits. */
   readonly fetch: Fetch
   readonly audiences: AssertionAudiences
-  /** Null if the configuration contains the secret itself instead of a file. */
+  /** The client secret in its file. Null if the configuration contains the secret itself. */
   readonly secret: ClientSecret | null
   /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
 }
 
-/** The two parts of an authentication method. A request needs both. */
+/**
+ * What a request needs to authenticate this client: a function that adds credentials to the request, and a `fetch` that
+ * sends it.
+ */
 export interface Authentication {
   readonly auth: oidc.ClientAuth
   readonly fetch: Fetch

@@ -56,7 +56,7 @@ export class ClientSecret {
   /** Reads the file again, unless that happened less than a second ago. */
   reload(): void {
     const now = this.#now()
-    // If the clock was set back, read now instead of waiting until the clock catches up.
+    // If the clock was set back, read the file now. Otherwise it would not be read until the clock has caught up.
     if (now >= this.#readAt && now - this.#readAt < READ_PAUSE_MS) return
     this.#readAt = now
     const content = this.#source.read(this.#file)

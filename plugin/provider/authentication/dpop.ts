@@ -21,7 +21,7 @@ export function createDpopKey(): DpopKey {
     return pair
   }
 
-  // No code awaits this first attempt. This handler keeps its rejection from being reported.
+  // No code awaits this first attempt. Without this handler, Node.js would report an unhandled rejection.
   keys().catch(() => undefined)
   return async (config) => {
     const generated = await keys().catch((error: unknown) => {

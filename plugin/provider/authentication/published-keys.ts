@@ -20,8 +20,8 @@ function forSignatures({ signs, publicJwk }: ClientKey, configured: readonly str
   if (signs.length === 0) return []
   const named = signs.filter((algorithm) => configured.includes(algorithm))
   const [algorithm, ...alternatives] = named.length > 0 ? named : signs
-  // If the key supports several algorithms, publish none of them. The IdP finds the key by its id, and would refuse
-  // signatures with an algorithm other than the published one.
+  // If a signing key supports several algorithms, publish it without `alg`. The IdP finds the key by its id, and would
+  // refuse signatures with an algorithm other than the published one.
   return [
     { ...publicJwk, use: 'sig', ...(algorithm === undefined || alternatives.length > 0 ? {} : { alg: algorithm }) },
   ]

@@ -22,7 +22,7 @@ export interface AuthorizationDeps {
 export interface Configured {
   readonly metadata: oidc.ServerMetadata
   readonly config: oidc.Configuration
-  /** Null if access tokens are not bound to a key. */
+  /** The key that access tokens are bound to (DPoP). Null if they are not bound to a key. */
   readonly dpop: DpopKey | null
 }
 
@@ -62,8 +62,8 @@ export async function authorizationUrl(
     })
   }
   const { response_type, scope } = parameters
-  // OpenID Connect Core 1.0, section 6.1, requires these two parameters outside the request object too. The IdP uses
-  // the values in the object.
+  // OpenID Connect Core 1.0, section 6.1, requires `response_type` and `scope` outside the request object too. The IdP
+  // uses the values in the object.
   return oidc.buildAuthorizationUrl(config, request === undefined ? parameters : { request, response_type, scope })
 }
 

@@ -5,13 +5,13 @@ import { isClientRefused } from '../authentication/client-refused.ts'
 import { NotedAnswer, type RefusedExchange } from '../http/noted-exchange.ts'
 import { isAboutPkce, PKCE_REFUSED } from './pkce-refused.ts'
 
-/** Error codes by endpoint. Errors of other endpoints get the caller's code. */
+/** Error codes by endpoint. For an endpoint that is not listed, the caller supplies the code. */
 const CODES: Readonly<Record<string, LoginErrorCode>> = {
   token_endpoint: 'token_request_failed',
   userinfo_endpoint: 'userinfo_failed',
   introspection_endpoint: 'introspection_failed',
   revocation_endpoint: 'revocation_failed',
-  // Public keys need no permission, so an unsuccessful answer means an outage.
+  // Anyone may read the public keys, so an unsuccessful answer means that the IdP is out of service.
   jwks_uri: 'provider_unreachable',
 }
 

@@ -7,7 +7,7 @@ import { ISSUED_AHEAD, ISSUED_LONG_AGO } from '../tokens/id-token-rules.ts'
 import { reasonOf } from './reason.ts'
 
 /**
- * The kind of answer that was verified. Related members of the Client object begin with the same text, such as
+ * The kind of answer that was verified. The names of its members in the Client object begin with the same text, such as
  * `id_token_signed_response_alg`.
  */
 type Verified = 'id_token' | 'userinfo'
@@ -21,7 +21,10 @@ const NAMES = { id_token: 'ID token', userinfo: 'UserInfo answer' } as const
 /** The settings after which an ID token must contain `auth_time`. */
 export type TimeRules = Partial<Pick<ClientSettings, 'default_max_age' | 'require_auth_time'>>
 
-/** The details of a fault, its remedy, and its error code if it is not the one in `CODES`. */
+/**
+ * What is wrong with an ID token or a UserInfo answer: details and a remedy for the log, and the error code if it
+ * differs from `CODES`.
+ */
 interface Finding {
   readonly details: Readonly<Record<string, unknown>>
   readonly remedy?: string
@@ -78,7 +81,7 @@ function findingIn(error: unknown, kind: Verified, rules: TimeRules): Finding {
   const facts = { ...membersOf(fault?.cause) }
   if (code === 'OAUTH_JWT_USERINFO_EXPECTED') return unsignedUserInfo()
   if (code === 'OAUTH_KEY_SELECTION_FAILED') return unknownKey(facts)
-  // Among errors with this code, only that of an encrypted token has the token as its cause.
+  // The library uses this code for several errors. Only the error about an encrypted token has the token as its cause.
   if (code === 'OAUTH_UNSUPPORTED_OPERATION' && typeof fault?.cause === 'string')
     return encryptedUnexpectedly(fault.cause, kind)
   // This error has no code. The library throws it if no algorithm is configured, published or assumed by default.

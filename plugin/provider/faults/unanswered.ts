@@ -17,10 +17,7 @@ export function unanswered(error: unknown): LoginError | undefined {
   return new LoginError('provider_unreachable', { cause: error, details, ...(isLost ? { remedy: LOST_ANSWER } : {}) })
 }
 
-/**
- * Causes after which the answer may have been lost on its way. The IdP may nevertheless have received and answered the
- * request.
- */
+/** Error codes of requests that the IdP may have received and answered. Only its answer was then lost on its way. */
 const LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'TIMEOUT', 'NETWORK', 'UND_ERR_SOCKET'])
 const LOST_ANSWER =
   'The answer of the token endpoint was lost (`causeCode`). The request was not repeated, because the IdP may have used up the code or refresh token; then the user must sign in again. If this recurs, check the IdP, the proxies in front of it and their time limits.'
@@ -38,7 +35,7 @@ export function gotNoAnswer(error: unknown): boolean {
 function codeOf(cause: Error): string | undefined {
   if (cause instanceof ForbiddenExchange) return cause.code
   if (cause instanceof DOMException && (cause.name === 'TimeoutError' || cause.name === 'AbortError')) return 'TIMEOUT'
-  // Node's `fetch` reports a failed connection as such a TypeError.
+  // Node's `fetch` reports a failed connection as a TypeError with another error as its cause.
   if (cause instanceof TypeError && cause.cause instanceof Error) return causeCode(cause) ?? 'NETWORK'
   return undefined
 }

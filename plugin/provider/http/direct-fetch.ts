@@ -47,9 +47,9 @@ export function directFetch(
     try {
       const proxy = proxyFor(url)
       if (proxy) return await send(exchange, { ...tls, ...(await throughProxy(url, proxy, signal)) })
-      // Never repeat a form. It may use up a code or a refresh token, and a second use makes the IdP end the whole
-      // session. Send it over a new connection, because a server may close a reused one at that moment. Starman closes
-      // idle connections after 1 s.
+      // Never repeat a POST request. It may use up a code or a refresh token, and a second use makes the IdP end the
+      // whole session. Send the request over a new connection, because a server may close a reused connection at that
+      // moment. Starman closes idle connections after 1 s.
       if (init.method !== 'GET') return await send(exchange, { agent: fresh[kind] })
       return await send(exchange, { agent: reused[kind] }).catch((error: unknown) => {
         // The other side closed the reused connection before it answered the request, so repeat the request.
@@ -59,7 +59,7 @@ export function directFetch(
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (error instanceof ForbiddenExchange) throw error
-      // Report a missing answer as Node's `fetch` does.
+      // If there was no answer, throw the same kind of error as Node's `fetch`.
       throw new TypeError('fetch failed', { cause: error instanceof StaleConnection ? error.cause : error })
     } finally {
       clear()
@@ -83,7 +83,7 @@ interface Exchange {
 /**
  * Sends a request and returns the complete answer.
  *
- * @param route the agent, and other options of the connection
+ * @param route options of the connection, such as the agent
  */
 function send({ url, init, signal, maxBytes }: Exchange, route: RequestOptions): Promise<Response> {
   const headers = { ...init.headers, ...route.headers, 'accept-encoding': 'identity' }

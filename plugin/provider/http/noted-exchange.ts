@@ -37,7 +37,7 @@ export class NotedAnswer extends Response {
   }
 }
 
-/** An error for a request that got no answer, or no answer within the limits. `cause` holds the reason. */
+/** An error for a request that got no answer, or no answer within the limits. `cause` contains the reason. */
 export class UnansweredRequest extends Error {
   override readonly name = 'UnansweredRequest'
   readonly exchange: Exchange

@@ -69,7 +69,7 @@ export async function throughProxy(url: URL, proxy: Proxy, signal: AbortSignal):
   return {
     agent: new HttpsProxyAgent(address, { headers, signal, ...VERIFIED }),
     ...VERIFIED,
-    // For an IP address, the library would check the certificate against the proxy's name.
+    // If the IdP's host is an IP address, the library would compare its certificate with the name of the proxy.
     checkServerIdentity: (_name, certificate) => checkServerIdentity(name, certificate),
   }
 }

@@ -45,8 +45,8 @@ export async function loadDocument(issuer: string, fetch: Fetch): Promise<Server
 }
 
 /**
- * The endpoints that this server or a browser uses. Neither of them registers clients, so the registration endpoint is
- * missing.
+ * The endpoints that this server or a browser uses. The registration endpoint is missing, because the plugin registers
+ * no clients.
  */
 const ENDPOINTS = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
 

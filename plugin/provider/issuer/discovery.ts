@@ -45,7 +45,10 @@ export interface DiscoveryDeps {
 }
 
 export interface Outage {
-  /** True if this failure begins an outage: it is the first attempt, or the attempt before it succeeded. */
+  /**
+   * True if an outage begins with this failed attempt: there was no attempt before it, or the attempt before it
+   * succeeded.
+   */
   readonly begins: boolean
   /** True if all endpoints that a login needs are configured, so that logins work without discovery. */
   readonly byHand: boolean
@@ -120,7 +123,7 @@ class DiscoveredIssuer implements Issuer {
   }
 
   #discoverInBackground(): void {
-    // `onFailure` has already reported the error.
+    // Ignore the error, because `onFailure` has already reported it.
     this.#discover().catch(() => undefined)
   }
 

@@ -53,9 +53,10 @@ const CLOUDS: readonly string[] = [
 ]
 
 /**
- * Whether the published issuer has a directory's id where the configured one has its name. Its clouds accept a
- * directory's domain name, but publish the id. A directory at b2clogin.com publishes its id for each of its policies.
- * This is safe, because the configured server itself publishes the id over TLS, for this directory only.
+ * Whether the published issuer contains the id of a directory where the configured issuer contains the directory's
+ * domain name. Microsoft's clouds accept the domain name, but publish the id. A directory at b2clogin.com publishes its
+ * id for each of its policies. This is safe, because the configured server itself publishes the id over TLS, for this
+ * directory only.
  */
 function isOfNamedTenant(configured: URL, published: URL): boolean {
   if (configured.origin !== published.origin || !TENANT.test(published.pathname)) return false

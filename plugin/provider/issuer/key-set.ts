@@ -6,13 +6,16 @@ import type { Fetch } from '../http/limited-fetch.ts'
 /** The shortest time between two key requests. It is also the limit of the age of keys that verify a login. */
 const SECOND_MS = 1_000
 
-/** Limit of pauses that a caller waits for another request after a failed one. */
+/**
+ * How often a caller waits for the next key request after the latest one failed. After that, it accepts a failed
+ * request.
+ */
 const MAX_FAILURES = 3
 
 /** The public keys of an IdP, as published at one time. */
 export interface PublishedKeys {
   readonly jwks: JSONWebKeySet
-  /** Finds the key that a token names. Has the signature that jose expects. */
+  /** Finds the key that a token names. The library jose calls this function to verify a token. */
   readonly find: JWTVerifyGetKey
 }
 
@@ -115,9 +118,10 @@ class ThrottledKeySet implements KeySet {
   }
 
   /**
-   * Returns this second's request, or sends the next one.
+   * Returns the key request that was sent within the last second. If there is none that the caller can use, sends a new
+   * one once the second is over.
    *
-   * @param except a request that already gave the caller its result
+   * @param except a request whose result the caller already has
    */
   async #join(address: string, except?: KeyRequest): Promise<KeyRequest> {
     for (let waits = 0; ; waits += 1) {

@@ -9,9 +9,9 @@ export interface Unpublished {
   /** The configuration member with the value, such as `client.token_endpoint_auth_method`. */
   readonly member: string
   readonly configured: string
-  /** The list's name in the IdP's metadata. */
+  /** The list in the IdP's metadata that should contain the value, such as `scopes_supported`. */
   readonly list: string
-  /** The first entries of the published list. */
+  /** The first entries of the IdP's list. */
   readonly published: readonly string[]
 }
 
@@ -65,7 +65,10 @@ interface Wanted {
   readonly list: string
 }
 
-/** Members of the Client object that hold a single value, each with the list that should contain it. */
+/**
+ * Members of the Client object with a single value, each with the list in the IdP's metadata that should contain the
+ * value.
+ */
 const SINGLE = [
   ['id_token_signed_response_alg', 'id_token_signing_alg_values_supported'],
   ['id_token_encrypted_response_alg', 'id_token_encryption_alg_values_supported'],

@@ -17,7 +17,7 @@ const CHECK_LIMIT_MS = 5_000
 export interface EndingSession {
   readonly subject: string
   readonly sid: string | null
-  /** Null if the session could not store its ID token. */
+  /** The ID token of the session. Null if the session could not store it. */
   readonly idToken: string | null
 }
 
@@ -42,7 +42,7 @@ export interface EndSession {
    */
   endsAtIdp(): Promise<boolean>
   /**
-   * Returns where the browser goes next.
+   * Returns where the browser goes after the session at this server ended.
    *
    * @param session null if the session is not from this IdP
    * @throws LoginError
@@ -105,7 +105,8 @@ function createDefaultAddressCheck({ fetch, onMissing, clock }: EndSessionDeps):
       if (!isServed) onMissing(address, status)
       return isServed
     } catch {
-      // Offer the address nevertheless, because the browser may reach it even if this server does not.
+      // If the check of the default logout address fails, use the address nevertheless. The browser may reach it even
+      // if this server does not.
       return true
     } finally {
       clear()

@@ -64,7 +64,7 @@ function objectionToTimes({ iat, exp, nbf }: Claims, nowS: number): string | und
   if (!isTime(iat)) return `iat is ${iat === undefined ? 'missing' : `not a time: received ${quote(iat)}`}`
   if (nowS - iat > MAX_AGE_S) return `iat is more than 10 minutes ago: received ${iat}, ${serverTime}`
   if (iat - nowS > MAX_AHEAD_S) return `iat is more than a minute ahead: received ${iat}, ${serverTime}`
-  // Several IdPs send no `exp`. The age limit of 10 minutes suffices.
+  // Several IdPs send logout tokens without `exp`. The age limit of 10 minutes suffices for these tokens.
   if (exp !== undefined && !isTime(exp)) return `exp is not a time: received ${quote(exp)}`
   if (exp !== undefined && exp <= nowS) return `it has expired: exp is ${exp}, ${serverTime}`
   if (nbf !== undefined && !(isTime(nbf) && nbf - nowS <= MAX_AHEAD_S))

@@ -74,7 +74,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
       const details = error instanceof LoginError ? error.details : { endpoint: 'jwks_uri' }
       throw new LoginError('provider_unreachable', { cause: error, details })
     })
-    // No code awaits the keys after the time limit. This handler keeps their rejection from being reported.
+    // No code awaits the keys after the time limit. Without this handler, Node.js would report an unhandled rejection.
     keys.catch(() => undefined)
     return keys
   }

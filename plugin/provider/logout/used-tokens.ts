@@ -15,15 +15,12 @@ export interface SharedUse {
    * forgotten at `until`, in milliseconds since 1970.
    */
   once?(key: string, until: number): Promise<boolean>
-  /** Forgets the key, so that the next call with it resolves to true. */
+  /** Forgets a key, so that the next call of `once` with this key resolves to true. */
   release?(key: string): Promise<void>
 }
 
 export interface UsedTokensDeps {
-  /**
-   * The domain's key in the shared memory. It keeps the tokens of domains apart, because all domains use the same
-   * memory.
-   */
+  /** The domain's key. It keeps the used tokens of domains apart, because all domains store them in the same memory. */
   readonly domainKey: string
   readonly shared: SharedUse | undefined
   /** Returns the current time in milliseconds since 1970. */
@@ -41,8 +38,8 @@ export interface UsedTokens {
   /**
    * Runs `act` once for each token. If `act` rejects, the token may be used again.
    *
-   * @throws LoginError `logout_token_invalid`, `host_failed`; and the errors of `act`. A copy of the token that arrives
-   *   while `act` runs gets the same errors
+   * @throws LoginError `logout_token_invalid`, `host_failed`; and the errors of `act`. If the same token arrives again
+   *   while `act` runs, that second call throws the same errors
    */
   use<Result>(logout: Logout, act: () => Promise<Result>): Promise<Result>
 }
@@ -67,8 +64,8 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
     const sharedKey = `logout token ${key}`
     if ((await shared?.once?.(sharedKey, until).catch(hostFailed)) === false) throw refusal(ALREADY_USED)
     return act().catch(async (error: unknown) => {
-      // Ignore a failed release, so that the IdP gets the error of `act`. The IdP's retry with the same token is then
-      // refused.
+      // If the shared memory cannot release the token, ignore that error, so that the IdP gets the error of `act`. The
+      // IdP's retry with the same token is then refused.
       await shared?.release?.(sharedKey).catch(() => undefined)
       throw error
     })
@@ -85,8 +82,8 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
       const key = keyOf(logout)
       const first = inProgress.get(key)
       if (first !== undefined) {
-        // The IdP sends the token again if the answer takes too long. If the first attempt fails, this copy fails too,
-        // and the IdP may retry.
+        // The IdP sends the same token again if the answer to the first request takes too long. If the first request
+        // fails, this request fails too, so that the IdP may retry.
         await first
         throw refusal(ALREADY_USED)
       }

@@ -68,7 +68,7 @@ export function objectionToRenewed({ iss, sub, aud }: Claims, expected: Claims):
  */
 export function authenticatedAt({ auth_time: authTime, iat }: Claims, requestedAt: number): number | null {
   if (!isTime(authTime) || !isTime(iat)) return null
-  // Add a second, because both times are rounded to whole seconds.
+  // Add a second, because `auth_time` and `iat` are rounded to whole seconds.
   const maxAgeS = Math.max(0, iat - authTime) + 1
   return Math.min(requestedAt - maxAgeS * 1000, authTime * 1000)
 }

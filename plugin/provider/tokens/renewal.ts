@@ -18,7 +18,7 @@ const LIMIT_MS = 8_000
 export interface RenewalDeps {
   readonly clientId: string
   readonly clock: Clock
-  /** Null if access tokens are not bound to a key. */
+  /** The key that access tokens are bound to (DPoP). Null if they are not bound to a key. */
   readonly dpop: DpopKey | null
   /**
    * Returns a configuration that authenticates this server at the token endpoint. The renewal changes it, so it must
