@@ -19,7 +19,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ])
 
 interface Second {
-  /** When this period of one second began, in elapsed milliseconds (`Clock.elapsed`). */
+  /** When this period of one second began, in milliseconds of `Clock.elapsed`. */
   readonly beganAt: number
   written: number
   leftOut: number

@@ -25,7 +25,8 @@ export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailu
   /** Whether the server stores the tokens of sessions and renews them. Default: false. */
   readonly keepsTokens?: boolean
   /**
-   * Called when an address accepts client assertions only with the second audience tried. Called once for each address.
+   * Called when an endpoint refuses a client assertion with the first audience and accepts it with the second. Called
+   * once for each address of an endpoint.
    */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
   /**

@@ -15,7 +15,10 @@ import type { UserInfoWarning } from './login/userinfo-warning.ts'
 export interface Strategy {
   readonly domainKey: string
   readonly paths: RoutePaths
-  /** Null if the configuration has errors. Every login is then refused. */
+  /**
+   * The parts that a login needs. Null if the domain's configuration has errors, so that the domain refuses every
+   * login.
+   */
   readonly working: WorkingStrategy | null
 }
 
@@ -52,7 +55,7 @@ export interface RoutePaths {
   readonly frontchannelLogout: string
   readonly jwks: string
   readonly login: string
-  /** All paths except `base`. A login never redirects to one of them. */
+  /** The paths of all routes, without `base`. No login returns the browser to one of them. */
   readonly all: ReadonlySet<string>
 }
 
@@ -86,7 +89,7 @@ export function routePaths(base: string, redirectUri: string | undefined, preset
 export function sharedRoutePaths(presets: readonly string[]) {
   const shared = new Map<string, RoutePaths>()
   return (base: string, redirectUri: string | undefined): RoutePaths => {
-    // The path of a URL contains no space, so the key is unambiguous.
+    // Join both parts by a space. The path of a URL contains no space, so different parts always give different keys.
     const key = `${base} ${redirectUri === undefined ? '' : new URL(redirectUri).pathname}`
     const paths = shared.get(key) ?? routePaths(base, redirectUri, presets)
     shared.set(key, paths)

@@ -6,7 +6,7 @@ import { gotNoAnswer, isLostAnswer } from '../provider/faults/unanswered.ts'
 import type { CheckOutcome } from './session-check.ts'
 import { UncheckedSessions } from './unchecked-sessions.ts'
 
-/** Limit of sessions in `#unanswered`, and of sessions in `#refused`. */
+/** Limit of the remembered sessions that got no answer, and of those that the IdP refused. */
 const MOST_REMEMBERED = 1_000
 /** How long checks pause after a failure of the IdP, in milliseconds. The pause is shorter if `everyMs` is shorter. */
 const PAUSE_MS = 60_000
@@ -49,7 +49,7 @@ export class CheckOutcomes {
   readonly #refused = new Set<string>()
   #isFailing = false
   #isLossLogged = false
-  /** When the pause ends, in elapsed milliseconds. `#loggedAt` has the same unit. */
+  /** When the pause of the checks ends, in milliseconds of `Clock.elapsed`. `#loggedAt` has the same unit. */
   #pausedUntil = 0
   #loggedAt = Number.NEGATIVE_INFINITY
 

@@ -7,8 +7,8 @@ import type { Host, Tokens } from '../host/port.ts'
 import type { ProviderClient } from '../provider/client.ts'
 
 /**
- * How long an answer is reused, in milliseconds. A host may ask at each request, and must not cause a request to the
- * IdP each time.
+ * How long the state of a session is reused, in milliseconds. A host may ask for the state at each of its requests.
+ * Most of these must not cause a request to the IdP.
  */
 const FRESH_MS = 10_000
 /** Limit of remembered answers. Beyond it, the oldest are dropped. */
@@ -25,7 +25,7 @@ export type SessionState = 'active' | 'ended' | 'unknown'
 /** A domain, with the client that introspects the tokens of its sessions. */
 export interface IntrospectedDomain {
   readonly domainKey: string
-  /** Null if the domain's configuration has errors. */
+  /** The parts that introspection needs. Null if the domain's configuration has errors. */
   readonly working: { readonly client: Pick<ProviderClient, 'introspect'> } | null
 }
 

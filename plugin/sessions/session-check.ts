@@ -50,7 +50,7 @@ export async function checkSession(session: OpenSession, deps: CheckDeps): Promi
   try {
     return await checkLeased(session, deps)
   } finally {
-    // If the release fails, the lease expires by itself.
+    // Ignore a failed release of the lease, because the lease expires by itself.
     await release?.().catch(() => undefined)
   }
 }
@@ -58,7 +58,7 @@ export async function checkSession(session: OpenSession, deps: CheckDeps): Promi
 async function checkLeased(session: OpenSession, deps: CheckDeps): Promise<CheckOutcome> {
   const { client, freshMs, now } = deps
   const { tokens, idToken, renewedAt } = await session.read()
-  // If there is no ID token either, the session has ended since the check began.
+  // If the session has no ID token either, it ended after the check began.
   if (!tokens) return idToken === null ? 'unknown' : 'unchecked'
   if (deps.isClosing()) return 'unknown'
   const { access, accessExpiresAt, refresh } = tokens

@@ -26,7 +26,7 @@ const AGAIN_MS = [1_000, 30_000]
 
 export interface ChecksOptions {
   readonly host: Host
-  /** Has the client of the IdP. The client is created when this member is first read. */
+  /** Supplies the client of the IdP, which is created when `client` is first read. */
   readonly provider: Pick<CheckDeps, 'client'>
   readonly clock: Clock
   /**
@@ -34,7 +34,7 @@ export interface ChecksOptions {
    * track the use of sessions.
    */
   readonly everyMs: number
-  /** Applies the groups of a renewed ID token. If it is undefined, renewed groups have no effect. */
+  /** Applies the groups of a renewed ID token. If undefined, the groups of renewed tokens have no effect. */
   readonly followGroups?: CheckDeps['followGroups']
 }
 

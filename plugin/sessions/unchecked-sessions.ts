@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Host } from '../host/port.ts'
 
-/** Limit of counted sessions. Beyond it, the count is too low. */
+/** Limit of counted sessions. If there are more, the count is too low. */
 const MOST_COUNTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
@@ -14,7 +14,10 @@ export class UncheckedSessions {
   readonly #host: Pick<Host, 'authLog'>
   readonly #clock: Clock
   readonly #lifeMs: number
-  /** When each session was last noted, in elapsed milliseconds, by session id. The oldest is first. */
+  /**
+   * Maps session ids to the time when the session last could not be checked, in milliseconds of `Clock.elapsed`. The
+   * oldest is first.
+   */
   readonly #noted = new Map<string, number>()
   #loggedAt = Number.NEGATIVE_INFINITY
 

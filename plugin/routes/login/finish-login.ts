@@ -95,7 +95,8 @@ async function startSession(
     // Check the new session, because the IdP may have ended it while the login was in progress.
     const begun = await sessions.current(req)
     if (!begun) throw new LoginError('session_ended', { details })
-    // Return the time of this session, because the host may have kept a session that another tab started.
+    // Return the start time of the session that the browser has now. The host may have kept a session that another tab
+    // started.
     return begun.startedAt
   } catch (error) {
     if (error instanceof LoginError) throw error

@@ -13,7 +13,7 @@ export type UserInfoWarning = (domainKey: string, failure: LoginError) => void
  * endpoint may fail at every login.
  */
 export function createUserInfoWarning(host: Pick<Host, 'authLog'>, clock: Clock): UserInfoWarning {
-  /** When each domain's last warning was written, in elapsed milliseconds, by domain key. */
+  /** Maps each domain key to the time of the domain's last warning, in milliseconds of `Clock.elapsed`. */
   const warnedAt = new Map<string, number>()
   return (domain, failure) => {
     const now = clock.elapsed()

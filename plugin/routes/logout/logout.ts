@@ -63,7 +63,8 @@ async function endAtIdp(
     working.endSession.next(ownSession).catch((error: unknown) => ({ kind: 'unknown', error }) as const),
     ownSession ? revoke(ownSession, working, clock) : NOTHING_TO_REVOKE,
   ])
-  // A failed discovery fails both steps with the same error. The set removes the duplicate, so that it is logged once.
+  // If discovery fails, the logout at the IdP and the revocation fail with the same error. The set removes the
+  // duplicate, so that the error is logged once.
   const failures = new Set([...(next.kind === 'unknown' ? [next.error] : []), ...(failure ? [failure] : [])])
   const [firstFailure] = [...failures].map((error) => report('logout-incomplete', error))
   if (firstFailure && (isUnreachable || next.kind === 'unknown')) {
