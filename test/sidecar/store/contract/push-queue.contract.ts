@@ -4,6 +4,7 @@ import { PUSH_LEASE_MS, type PushClaim } from '../../../../sidecar/messages/push
 import { PLATFORMS, type Platform, type Registration, type Store } from '../../../../sidecar/messages/store.ts'
 import { propertyRuns } from '../../../support/property-runs.ts'
 import { append, message, newer, registration } from '../sqlite/temporary-stores.ts'
+import { POSTPONED, PushModel, WINDOW_MS } from './push-queue-model.ts'
 import type { ContractStores } from './stores.ts'
 
 /** Differences between kinds of stores. */
@@ -14,20 +15,17 @@ interface QueueOptions {
   readonly runs: number
 }
 
-const WINDOW_MS = 100_000
 const SETTINGS = { push: { coalesceMs: WINDOW_MS } }
 const ROOM = { android: 1000, ios: 1000, webpush: 1000 }
 
 /** A wait in {@link pushQueueContract}: longer than half a window, shorter than one. */
 const WAIT_MS = 60_000
-const DELAY_MS = 90_000
-const PUT_OFF = { delayMs: DELAY_MS, tries: 1, refusals: 2 }
 
 /**
- * What happens to two stations in turn; a claim is followed by those that it brings, each with the number of its
- * messages.
+ * Rules, each with steps of two stations that show it. After `claim`, the stations whose pushes the worker must get, each
+ * with its number of messages.
  */
-const TALES = [
+const SCENARIOS = [
   ['each station has its own window', 'store A, wait, store B, wait, claim A1, settle A, wait, claim B1'],
   [
     'a message after a settled claim opens a new window',
@@ -43,11 +41,11 @@ const TALES = [
   ],
   [
     'a new message does not shorten the delay of a postponed push, and joins it',
-    'store A, wait, wait, claim A1, put-off A, store A, wait, claim none, wait, claim A2',
+    'store A, wait, wait, claim A1, postpone A, store A, wait, claim none, wait, claim A2',
   ],
 ] as const
-/** For stores in which no other instance may take over a claim. */
-const TALE_OF_ONE = [
+/** For stores whose claims no other instance may take over. */
+const SCENARIO_OF_ONE_INSTANCE = [
   'a message during a claim is due at settlement if its window has ended',
   'store A, wait, wait, claim A1, store A, wait, wait, claim none, settle A, claim A1',
 ] as const
@@ -58,7 +56,7 @@ let serial = 0
 export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: QueueOptions): void {
   let store: Store
   const advance = (ms: number) => stores.shift(ms)
-  /** Lets happen what is due by now. */
+  /** Advances the time by 1 ms, so that the store does what is due now. */
   const soon = () => advance(1)
 
   const open = async () => {
@@ -79,7 +77,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     store.pushes.claim({ android: 0, ios: 0, webpush: 0, ...room })
   const keysOf = (claims: readonly PushClaim[]) => claims.map(({ station }) => station)
   const claimed = async () => keysOf(await claim())
-  /** The only one. */
+  /** Claims the only due push. */
   async function claimOne(): Promise<PushClaim> {
     const [first, ...furtherClaims] = await claim()
     expect(furtherClaims).to.deep.equal([])
@@ -87,7 +85,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     return first
   }
   const windowEnds = () => advance(WINDOW_MS)
-  /** Once listeners are called. */
+  /** Resolves once the queue calls its listeners. */
   const due = () => new Promise<void>((resolve) => store.pushes.onDue(resolve))
 
   beforeEach(async () => {
@@ -119,8 +117,8 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   // Shows: sidecar C1.15, O1.9.
-  for (const [rule, tale] of leasesEnd ? TALES : [...TALES, TALE_OF_ONE])
-    it(rule, () => play(tale.split(', '), ['A', 'B']))
+  for (const [rule, steps] of leasesEnd ? SCENARIOS : [...SCENARIOS, SCENARIO_OF_ONE_INSTANCE])
+    it(rule, () => play(steps.split(', '), ['A', 'B']))
 
   it("a station's push is claimed by one worker only, until that worker settles it", async () => {
     await receive('A')
@@ -292,50 +290,57 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     })
 
   it('each message is claimed after its window, and never by two workers at once', async () => {
-    const move = fc.constantFrom(
+    const step = fc.constantFrom(
       'wait',
       'claim',
-      ...['store', 'settle', 'put-off'].flatMap((does) => NAMES.map((name) => `${does} ${name}`)),
+      ...['store', 'settle', 'postpone'].flatMap((action) => NAMES.map((name) => `${action} ${name}`)),
     )
     await fc.assert(
-      fc.asyncProperty(fc.array(move, { maxLength: 40 }), async (moves) => {
-        expect(await play([...moves, ...END], NAMES)).to.equal(0)
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        expect(await play([...steps, ...END], NAMES)).to.equal(0)
       }),
       { numRuns: propertyRuns(runs) },
     )
   })
 
   /**
-   * Plays such a tale, of devices that none before it had, beside what the queue is to know of each. Gives how many
-   * messages are left.
+   * Runs steps with new devices, and compares each claim with a {@link PushModel} of each device. Returns the number of
+   * messages that no push has announced.
    */
-  async function play(moves: readonly string[], names: readonly string[]): Promise<number> {
+  async function play(steps: readonly string[], names: readonly string[]): Promise<number> {
     const suffix = `-${++serial}`
     const deviceOf = (name: string) => ({ key: `${name[0]}${suffix}`, deviceId: name.slice(1) })
     for (const name of names) await register(deviceOf(name).key, { ...deviceOf(name), pushToken: name })
-    const models = new Map(names.map((name) => [name, createModel()]))
-    for (const move of moves) {
+    const models = new Map(names.map((name) => [name, new PushModel()]))
+    for (const step of steps) {
       const now = stores.now()
-      const [does, name = ''] = move.split(' ')
-      const held = models.get(name)?.held
-      if (does === 'wait') {
+      const [action, name = ''] = step.split(' ')
+      const model = models.get(name)
+      if (action === 'wait') {
         await advance(WAIT_MS)
-        if (leasesEnd) for (const each of models.values()) each.loseLease()
-      } else if (does === 'store') {
+        if (leasesEnd) for (const device of models.values()) device.leaseEnded()
+      } else if (action === 'store') {
         await receive(deviceOf(name).key)
-        for (const [otherPhone, each] of models) if (otherPhone[0] === name[0]) each.stored(now)
-      } else if (does === 'claim') {
+        for (const [deviceName, device] of models) if (deviceName[0] === name[0]) device.stored(now)
+      } else if (action === 'claim') {
         const claims = await claim()
         const claimedCounts = claims.map(({ station, unpushed }) => `${station[0]}${unpushed.count}`)
         if (name) expect(claimedCounts.join() || 'none').to.equal(name)
-        for (const [otherPhone, each] of models) {
-          const { key, deviceId } = deviceOf(otherPhone)
-          const claimed = claims.find(({ station, device }) => station === key && device.id === deviceId)
-          each.claimed(now, claimed)
+        for (const [deviceName, device] of models) {
+          const { key, deviceId } = deviceOf(deviceName)
+          device.claimed(
+            now,
+            claims.find((item) => item.station === key && item.device.id === deviceId),
+          )
         }
-      } else if (held) {
-        await (does === 'settle' ? store.pushes.settle(held) : store.pushes.retryLater(held, PUT_OFF))
-        models.get(name)?.over(now, does === 'settle')
+      } else if (model?.claim) {
+        if (action === 'settle') {
+          await store.pushes.settle(model.claim)
+          model.settled(now)
+        } else {
+          await store.pushes.retryLater(model.claim, POSTPONED)
+          model.postponed(now)
+        }
         await soon()
       }
     }
@@ -347,56 +352,8 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
 /** Devices, by one letter for the station and their id. */
 const NAMES = ['A', 'Atablet', 'B']
 
-/** Lets each property end with everything told. */
+/** Steps at the end of each run of the property, after which every message must have been announced. */
 const END = NAMES.flatMap((name) => {
   const expectedSteps = ['wait', 'wait', 'claim', `settle ${name}`]
   return [`settle ${name}`, ...expectedSteps, ...expectedSteps]
 })
-
-/** The expected state of one device in the queue. */
-function createModel() {
-  let unpushed = 0
-  let dueAt: number | undefined
-  let againAt: number | undefined
-  let oldestAt: number | undefined
-  let firstTryAt = 0
-  let tried = { tries: 0, refusals: 0 }
-  let since = 0
-  let held: PushClaim | undefined
-  return {
-    get unpushed() {
-      return unpushed
-    },
-    get held() {
-      return held
-    },
-    stored(now: number) {
-      unpushed += 1
-      oldestAt ??= now
-      if (held) {
-        since += 1
-        againAt ??= now
-      } else dueAt ??= now + WINDOW_MS
-    },
-    claimed(now: number, claim: PushClaim | undefined) {
-      if (held || dueAt === undefined || dueAt > now) return void expect(claim).to.equal(undefined)
-      if (tried.tries === 0) firstTryAt = now
-      expect(claim?.unpushed.count).to.equal(unpushed)
-      expect(claim).to.include({ ...tried, firstTryMs: now - firstTryAt, waitedMs: now - (oldestAt ?? now) })
-      held = claim
-      since = 0
-      againAt = undefined
-    },
-    /** Settled, or put off. */
-    over(now: number, settled: boolean) {
-      held = undefined
-      tried = settled ? { tries: 0, refusals: 0 } : { tries: PUT_OFF.tries, refusals: PUT_OFF.refusals }
-      dueAt = settled ? againAt && Math.max(now, againAt + WINDOW_MS) : now + DELAY_MS
-      if (settled) [unpushed, oldestAt] = [since, againAt]
-    },
-    loseLease() {
-      if (held) dueAt = 0
-      held = undefined
-    },
-  }
-}
