@@ -1,13 +1,8 @@
 import { expect } from 'chai'
 import { LoginError } from '../../../plugin/errors.ts'
-import type { AuthLogEntry, Host, OpenSession, SessionTokens, Tokens } from '../../../plugin/host/port.ts'
-import type { ProviderClient } from '../../../plugin/provider/client.ts'
-import { SessionChecks } from '../../../plugin/sessions/session-checks.ts'
 import { deferred } from '../../support/deferred.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
+import { EVERY_MS, type Idp, LOOK_MS, setUpSessionChecks } from './session-checks-setup.ts'
 
-const EVERY_MS = 300_000
-const LOOK_MS = 10_000
 const PAUSE_MS = 60_000
 
 const UNCHECKED = [['session-unchecked', undefined]] as const
@@ -20,95 +15,16 @@ const FORGED = new LoginError('id_token_invalid', {
   details: { reason: 'the renewed ID token describes another user' },
 })
 
-/** An IdP that replaces refresh token n of a session by n + 1. */
-type Idp = (refresh: string) => Promise<unknown>
-
 describe('session checks', () => {
   const closers: (() => unknown)[] = []
   afterEach(() => {
     for (const close of closers.splice(0)) close()
   })
 
-  function setUp({
-    names = ['a'] as readonly string[],
-    idp = (async () => undefined) as Idp,
-    tokens = {} as Partial<Tokens>,
-    everyMs = EVERY_MS,
-    domains = [''] as readonly string[],
-    lease = undefined as Host['sessions']['lease'],
-    introspect = (async () => null) as (token: string) => Promise<boolean | null>,
-  } = {}) {
-    const clock = new FakeClock(1_000_000)
-    const stored = new Map<string, SessionTokens>()
-    const requests: string[] = []
-    const written: string[] = []
-    const lines: AuthLogEntry[] = []
-    const all = domains.flatMap((domainKey) => names.map((name) => sessionOf(domainKey, name)))
-    const takenAt = new Map(all.map(({ id }) => [id, clock.now() - everyMs]))
-
-    function sessionOf(domainKey: string, name: string): OpenSession {
-      const id = domainKey + name
-      stored.set(id, {
-        idToken: null,
-        tokens: { access: `${id} access`, accessExpiresAt: null, refresh: `${id} 1`, ...tokens },
-      })
-      return {
-        id,
-        signIn: { domainKey, userId: `~oidc:${name}`, issuer: 'https://idp', subject: name, sid: null, startedAt: 0 },
-        read: async () => stored.get(id) ?? { idToken: null, tokens: null },
-        write: async (fresh) => {
-          written.push(`${id} ${fresh.tokens?.access}`)
-          stored.set(id, fresh)
-        },
-        end: async () => void stored.delete(id),
-      }
-    }
-    const client: Pick<ProviderClient, 'introspect' | 'renew'> = {
-      async renew(tokens, refresh) {
-        requests.push(refresh)
-        await idp(refresh)
-        const [name = '', count] = refresh.split(' ')
-        const next = Number(count) + 1
-        return {
-          tokens: { ...tokens, access: `${name} access ${next}`, refresh: `${name} ${next}` },
-          idToken: null,
-          claims: null,
-        }
-      },
-      async introspect(token) {
-        requests.push(token)
-        return introspect(token)
-      },
-    }
-    const sessions: Partial<Host['sessions']> = {
-      *inUse(domainKey, forMs) {
-        for (const session of all) {
-          if (session.signIn.domainKey !== domainKey || (takenAt.get(session.id) ?? 0) > clock.now() - forMs) continue
-          yield session
-          takenAt.set(session.id, clock.now())
-        }
-      },
-      ...(lease ? { lease } : {}),
-    }
-    const host = { sessions, authLog: (entry: AuthLogEntry) => lines.push(entry) } as unknown as Host
-    const options = { host, provider: { client }, clock, everyMs }
-    const [checks, ...otherChecks] = domains.map((key) => new SessionChecks(key, options))
-    if (!checks) throw new Error('There are no domains.')
-    closers.push(...[checks, ...otherChecks].map(({ close }) => close))
-    const events = () => lines.map(({ event, fields }) => [event, fields.user ?? fields.code] as const)
-    const refreshOf = (id: string) => stored.get(id)?.tokens?.refresh ?? null
-    return {
-      clock,
-      stored,
-      requests,
-      written,
-      lines,
-      all,
-      checks,
-      events,
-      refreshOf,
-      look: () => clock.advance(LOOK_MS),
-    }
+  function setUp(options?: Parameters<typeof setUpSessionChecks>[0]) {
+    const parts = setUpSessionChecks(options)
+    closers.push(parts.close)
+    return parts
   }
   const many = (count: number) => Array.from({ length: count }, (_, index) => `s${index}`)
 
