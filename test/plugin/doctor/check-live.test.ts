@@ -1,74 +1,20 @@
 import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { makeCertificates } from '../../../fixtures/certificate.ts'
-import type { Endpoint, Fault } from '../../../fixtures/idp/faults.ts'
-import { type Idp, type IdpOptions, startIdp } from '../../../fixtures/idp/server.ts'
-import { checkToTheEnd } from '../../../plugin/doctor/check.ts'
+import type { Fault } from '../../../fixtures/idp/faults.ts'
 import type { LiveOptions } from '../../../plugin/doctor/check-live.ts'
 import { type ClientKeyPair, makeKey } from '../../support/client-keys.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { onLoopback } from '../../support/on-loopback.ts'
-import { CLIENT } from '../../support/sign-in-setup.ts'
+import { KEY, LiveCheckSetup, type Members, REDIRECT, type Situation } from './live-check-setup.ts'
 
-const REDIRECT = 'http://127.0.0.1:9/auth-oidc-callback'
 const REDIRECTION = 'client and redirect address'
 const SECRET = 'secret or key'
 const PUSHING = { require_pushed_authorization_requests: true }
-const KEY = makeKey('P-256', { kid: 'one', alg: 'ES256' })
-type Members = Readonly<Record<string, unknown>>
 
 describe('mesh-companion-check --live', () => {
-  let open: Idp[]
-  beforeEach(() => {
-    open = []
-  })
-  afterEach(async () => {
-    for (const idp of open) await idp.close()
-  })
-
-  async function start(registered: Members = {}, options: IdpOptions = {}): Promise<Idp> {
-    const idp = await startIdp(options)
-    open.push(idp)
-    const back = ['https://127.0.0.1:9/login']
-    await idp.addClient({ ...CLIENT, redirect_uris: [REDIRECT], post_logout_redirect_uris: back, ...registered })
-    return idp
-  }
-
-  interface Situation {
-    /** Changes to the IdP's registration of the client. */
-    readonly registered?: Members
-    readonly fault?: readonly [Endpoint, Fault, times?: number]
-    readonly oidc?: Members
-    readonly client?: Members
-    readonly live?: LiveOptions
-  }
-  /** Runs the command in this process. Returns the trimmed lines of its live part. */
-  async function runLive(idp: Idp, { oidc = {}, client = {}, live }: Situation = {}, ...args: string[]) {
-    const strategy = { issuer: idp.issuer, ...oidc, client: { ...CLIENT, redirect_uri: REDIRECT, ...client } }
-    const byKey = client.token_endpoint_auth_method === 'private_key_jwt'
-    const domain = byKey ? { oidcCredentials: { jwksFile: 'keys.json' } } : {}
-    const text = JSON.stringify({
-      settings: { cert: '127.0.0.1', port: 9 },
-      domains: { '': { authStrategies: { oidc: strategy }, ...domain } },
-    })
-    let output = ''
-    const write = (part: string) => {
-      output += part
-    }
-    const terminal = {
-      list: () => [],
-      read: (file: string) => (file === 'keys.json' ? JSON.stringify({ keys: [KEY.private] }) : text),
-      out: write,
-      err: write,
-      create: () => undefined,
-    }
-    const code = await checkToTheEnd(['config.json', '--live', ...args], terminal, live)
-    expect(output).not.to.contain(CLIENT.client_secret)
-    const [, below = ''] = output.split('live:\n')
-    const lines = below.split('\n').flatMap((line) => (line === '' ? [] : [line.trim()]))
-    const lineOf = (question: string) => lines.filter((line) => line.split(': ')[1] === question).join('\n')
-    return { code, output, lines, lineOf }
-  }
+  const setup = new LiveCheckSetup()
+  afterEach(() => setup.close())
 
   const publishing = (metadata: Members): Fault => ({
     kind: 'rewrite',
@@ -77,8 +23,8 @@ describe('mesh-companion-check --live', () => {
 
   // Shows: plugin 9.32.
   it('the live check passes with a correct IdP and a correct configuration', async () => {
-    const idp = await start()
-    const { code, output, lines } = await runLive(idp)
+    const idp = await setup.start()
+    const { code, output, lines } = await setup.run(idp)
     expect(output).to.match(/^domain "": no errors, no warnings\n(?:.*\n)+domain "", live:\n/)
     expect(lines).to.deep.equal([
       `ok: discovery: status 200, plain HTTP on loopback, issuer ${idp.issuer}`,
@@ -100,7 +46,7 @@ describe('mesh-companion-check --live', () => {
   })
 
   it('the live check with --meshcentral passes for a correct domain and IdP', async () => {
-    const { lines } = await runLive(await start(), {}, '--meshcentral')
+    const { lines } = await setup.run(await setup.start(), {}, '--meshcentral')
     expect(lines.filter((line) => !/^ok: |: files of this server: /.test(line))).to.deep.equal([])
   })
 
@@ -114,92 +60,40 @@ describe('mesh-companion-check --live', () => {
       [{ kind: 'answer', status: 403 }, {}, /^ok: UserInfo: refuses a made-up token/],
       [{ kind: 'answer', status: 404 }, { userinfo_endpoint: false }, /^ok: UserInfo: switched off/],
     ] as const) {
-      const idp = await start()
+      const idp = await setup.start()
       idp.faults.set('userinfo', fault)
-      const { code, lineOf } = await runLive(idp, { oidc: { issuer: { issuer: idp.issuer, ...oidc } } })
+      const { code, lineOf } = await setup.run(idp, { oidc: { issuer: { issuer: idp.issuer, ...oidc } } })
       expect(lineOf('UserInfo')).to.match(line)
       expect(code).to.equal(0)
     }
   })
 
-  describe('live check for cookies on files of the login page', () => {
-    const question = 'files of this server'
-    /** Runs the check against a server that has a cache in front of it and a file in its login page. */
-    async function askBehindCache(markup: string, cookie?: string, keys = 'application/json') {
-      const requests: string[] = []
-      const server = await onLoopback(
-        createServer((req, res) => {
-          requests.push(req.url ?? '')
-          if (req.url === '/sub/login') res.end(markup)
-          else if (req.url === '/sub/auth-oidc-jwks') res.writeHead(404, { 'content-type': keys }).end()
-          else res.writeHead(200, cookie === undefined ? {} : { 'set-cookie': cookie }).end('a file')
-        }),
-      )
-      const redirect = `${server.url}/sub/auth-oidc-callback`
-      try {
-        const idp = await start({ redirect_uris: [redirect] })
-        const { code, lineOf } = await runLive(idp, { client: { redirect_uri: redirect } })
-        return { code, line: lineOf(question), requests }
-      } finally {
-        await server.close()
-      }
-    }
-    const MARKUP = `<link href="styles/a.css?v=1"><script src='/b.js'></script><img src=https://elsewhere.test/c.png><a href="page">`
-
-    // Shows: plugin 9.32.
-    it('the live check reports a login page file that sets a cookie, without its value', async () => {
-      const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/')
-      expect(code).to.equal(1)
-      expect(line)
-        .to.match(/^fail: .*\/sub\/styles\/a\.css comes with a cookie \(xid\)\. /)
-        .and.not.include('secret')
-    })
-
-    it('the live check warns and skips the login page if the server lacks the plugin', async () => {
-      const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/', 'text/html')
-      expect(code).to.equal(0)
-      expect(line).to.match(
-        /^warn: .*Not checked: the server at http.* runs without the plugin\. .*`settings\.plugins\.list`/,
-      )
-    })
-
-    it('the live check passes if no file of the login page sets a cookie', async () => {
-      const { code, line, requests } = await askBehindCache(MARKUP)
-      expect({ code, line }).to.deep.equal({
-        code: 0,
-        line: `ok: ${question}: no cookie comes with the files of the login page (2 checked)`,
-      })
-      expect(requests).to.deep.equal(['/sub/login', '/sub/styles/a.css?v=1', '/b.js'])
-      expect((await askBehindCache('<p>', 'xid=1')).line).to.match(/^ok: .*: none on /)
-    })
-  })
-
   it('the live check sends no request for a domain that has configuration errors', async () => {
-    const idp = await start()
-    const { code, output } = await runLive(idp, { oidc: { newAccounts: 1 } })
+    const idp = await setup.start()
+    const { code, output } = await setup.run(idp, { oidc: { newAccounts: 1 } })
     expect(code).to.equal(1)
     expect(output).to.contain('domain "", live: not asked before the errors are corrected\n')
     expect(idp.requests('discovery')).to.equal(0)
   })
 
   it("the live check fails and stops if the IdP's discovery names another issuer", async () => {
-    const idp = await start()
+    const idp = await setup.start()
     idp.faults.set('discovery', publishing({ issuer: 'https://other.example' }))
-    expect((await runLive(idp)).lineOf('discovery')).to.match(/^fail: .*publishedIssuer: https:\/\/other\.example/)
+    expect((await setup.run(idp)).lineOf('discovery')).to.match(/^fail: .*publishedIssuer: https:\/\/other\.example/)
     expect(idp.requests('token') + idp.requests('authorization')).to.equal(0)
   })
 
   it("the live check fails if the IdP's port is closed or its certificate is untrusted", async () => {
-    const idp = await start()
+    const idp = await setup.start()
     await idp.down()
-    expect((await runLive(idp)).lineOf('discovery')).to.match(/^fail: .*Nothing listens .*ECONNREFUSED/)
+    expect((await setup.run(idp)).lineOf('discovery')).to.match(/^fail: .*Nothing listens .*ECONNREFUSED/)
     const { server } = await makeCertificates()
-    const secured = await start({}, { tls: server })
-    expect((await runLive(secured)).lineOf('discovery')).to.match(/^fail: .*NODE_EXTRA_CA_CERTS.*causeCode: [A-Z_]+/)
+    const secured = await setup.start({}, { tls: server })
+    expect((await setup.run(secured)).lineOf('discovery')).to.match(/^fail: .*NODE_EXTRA_CA_CERTS.*causeCode: [A-Z_]+/)
   })
 
   it('the live check warns if discovery fails, and still checks configured endpoints', async () => {
-    const idp = await start()
+    const idp = await setup.start()
     idp.faults.set('discovery', { kind: 'answer', status: 500 })
     const issuer = {
       issuer: idp.issuer,
@@ -207,7 +101,7 @@ describe('mesh-companion-check --live', () => {
       token_endpoint: `${idp.issuer}/token`,
       jwks_uri: `${idp.issuer}/jwks`,
     }
-    const { code, lines, lineOf } = await runLive(idp, { oidc: { issuer } })
+    const { code, lines, lineOf } = await setup.run(idp, { oidc: { issuer } })
     expect(lineOf('discovery')).to.match(/^warn: discovery: The endpoints in `issuer` are used\. /)
     expect(lineOf('PKCE')).to.equal('ok: PKCE: the IdP publishes nothing about it')
     expect(lines.filter((line) => line.startsWith('ok: '))).to.have.length(11)
@@ -221,9 +115,9 @@ describe('mesh-companion-check --live', () => {
       response_modes_supported: ['fragment'],
       code_challenge_methods_supported: ['plain'],
     }
-    const idp = await start()
+    const idp = await setup.start()
     idp.faults.set('discovery', publishing(published))
-    const { code, lineOf } = await runLive(idp, { client: { response_mode: 'query' } })
+    const { code, lineOf } = await setup.run(idp, { client: { response_mode: 'query' } })
     expect(lineOf('client authentication')).to.match(/^warn: .*lacks client_secret_basic/)
     expect(lineOf('scopes')).to.match(/^warn: .*lacks profile \(custom\.scope\)/)
     expect(lineOf('response types')).to.match(/^warn: .*lacks query \(client\.response_mode\)/)
@@ -233,24 +127,24 @@ describe('mesh-companion-check --live', () => {
 
   it('the live check fails if the IdP publishes no usable authorization_endpoint', async () => {
     for (const odd of [7, null, [], {}]) {
-      const idp = await start()
+      const idp = await setup.start()
       idp.faults.set('discovery', publishing({ authorization_endpoint: odd, scopes_supported: odd }))
-      const { code, lineOf } = await runLive(idp)
+      const { code, lineOf } = await setup.run(idp)
       expect(lineOf(REDIRECTION), JSON.stringify(odd)).to.match(/^fail: /)
       expect(code).to.equal(1)
     }
   })
 
   it('the live check uses a pushed authorization request if the client requires one', async () => {
-    const idp = await start()
-    expect((await runLive(idp, { client: PUSHING })).lineOf(REDIRECTION)).to.match(/^ok: /)
+    const idp = await setup.start()
+    expect((await setup.run(idp, { client: PUSHING })).lineOf(REDIRECTION)).to.match(/^ok: /)
     expect(idp.requests('pushed_authorization_request')).to.equal(1)
   })
 
   it('the live check warns about an IdP that redirects to a page, without following it', async () => {
-    const idp = await start()
+    const idp = await setup.start()
     idp.faults.set('authorization', redirectFault(`${idp.issuer}/interaction/1?hint=private`))
-    const { lineOf, output } = await runLive(idp)
+    const { lineOf, output } = await setup.run(idp)
     expect(lineOf(REDIRECTION)).to.match(
       /^warn: .*redirects the browser to http:\/\/127\.0\.0\.1:\d+\/interaction\/1, although/,
     )
@@ -260,8 +154,8 @@ describe('mesh-companion-check --live', () => {
 
   it('the live check passes without testing the client secret if logins use no code', async () => {
     const codeless = { response_types: ['id_token'] }
-    const idp = await start(codeless)
-    const { lineOf } = await runLive(idp, { client: codeless })
+    const idp = await setup.start(codeless)
+    const { lineOf } = await setup.run(idp, { client: codeless })
     expect(lineOf(SECRET)).to.equal('ok: secret or key: not needed: a login redeems no code')
     expect(lineOf(REDIRECTION)).to.match(/^ok: /)
     expect(idp.requests('token')).to.equal(0)
@@ -279,9 +173,9 @@ describe('mesh-companion-check --live', () => {
     // Shows: plugin 4.39, 8.5, 9.32, 9.33.
     for (const [condition, line, situation] of rows)
       it(`--live, ${question}: reports ${condition}`, async () => {
-        const idp = await start(situation.registered)
+        const idp = await setup.start(situation.registered)
         if (situation.fault) idp.faults.set(...situation.fault)
-        const { code, lineOf, output } = await runLive(idp, situation)
+        const { code, lineOf, output } = await setup.run(idp, situation)
         expect(lineOf(question)).to.match(line)
         expect(code).to.equal(lineOf(question).startsWith('fail') ? 1 : 0)
         expect(output).not.to.contain('\u001b').and.not.to.contain('\nok: all')
@@ -418,9 +312,11 @@ describe('mesh-companion-check --live', () => {
         }),
       )
       try {
-        const idp = await start()
+        const idp = await setup.start()
         const end_session_endpoint = `${server.url}/realms/mesh/protocol/openid-connect/logout`
-        const { code, lineOf } = await runLive(idp, { oidc: { issuer: { issuer: idp.issuer, end_session_endpoint } } })
+        const { code, lineOf } = await setup.run(idp, {
+          oidc: { issuer: { issuer: idp.issuer, end_session_endpoint } },
+        })
         return [code, lineOf(BACK)] as const
       } finally {
         await server.close()
