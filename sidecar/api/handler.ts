@@ -56,10 +56,11 @@ export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #failures: FailureLog
   readonly #active = new ActiveRequests()
-  // At the end of the turn, nearly all bodies are complete, so their chunks need no listeners.
+  // The handler reads bodies at the end of the event loop's turn. By then nearly all bodies have arrived completely,
+  // and can be read without listeners.
   readonly #arrived = createAtEndOfTurn<Exchange>(
     (exchange) => {
-      // The promise rejects only if an error answer could not be sent.
+      // `#receive` rejects only if not even an error answer could be sent.
       void this.#receive(exchange)
         .catch(() => void exchange.request.socket.destroy())
         .then(() => this.#active.end())
@@ -175,9 +176,9 @@ export class RequestHandler {
   }
 
   /**
-   * Closes a client's connection without an answer. A proxy gets an answer instead: its connection carries other
-   * clients too, and nginx considers a server dead that closes a connection without an answer. The answer is sent after
-   * the request's body has arrived, because nginx also considers a server dead that closes the connection earlier.
+   * Closes a client's connection without an answer. A proxy gets an answer instead, because other clients use the same
+   * connection. Also, nginx treats a server as dead if it closes a connection without an answer, or before the
+   * request's body has arrived. So the answer is sent after the body.
    */
   #dropOverLimit({ request, response, client }: Exchange, limit: ClientLimit): void {
     const { overLimits, isProxy } = this.#parts

@@ -28,7 +28,8 @@ type CertificateFiles = Pick<ListenSettings, 'certFile' | 'keyFile'>
  */
 export async function createApiServer(files: CertificateFiles): Promise<ApiServer> {
   const certificate = await readCertificate(files)
-  // The handler itself refuses requests without a Host header, because Node.js would refuse them without a body.
+  // The handler checks the Host header. Node.js would refuse a request without the header too, but its error answer has
+  // no body.
   const options = { ...TIME_LIMITS, requireHostHeader: false }
   if (!certificate)
     return {
@@ -74,7 +75,7 @@ function limited(server: Server): Server {
   server.timeout = SOCKET_IDLE_MS
   server.maxConnections = MAX_CONNECTIONS
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET
-  // Without this listener, Node.js would answer a request beyond the limit without a body.
+  // Called for a request above `MAX_REQUESTS_PER_SOCKET`. By default, Node.js would send an answer without a body.
   return server.on('dropRequest', (_request, socket) => socket.destroy())
 }
 

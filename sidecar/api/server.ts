@@ -63,7 +63,10 @@ export function warnWithoutTls(
     )
 }
 
-/** Limits of the bytes of answers that are being built or are not read yet. The largest 50 avatars take 1.2 MB. */
+/**
+ * Limits in bytes for answers that are being built or that clients have not read yet. An answer with 50 avatars of the
+ * largest size takes 1.2 MB.
+ */
 const IN_FLIGHT = { inAll: 32_000_000, perClient: 8_000_000 }
 
 /** Serves the API. Rejects if the server cannot listen or its certificate is unusable. */
@@ -135,8 +138,9 @@ function documentsOf(webPushKey: string | undefined): ReadonlyMap<string, Body> 
 
 function handleWith(handler: RequestHandler, server: Server): void {
   server.on('request', (request, response) => handler.handle(request, response))
-  // Without these two listeners, Node.js sends "100 Continue" before the rate limit is checked, and refuses other
-  // expectations without a body.
+  // These two listeners handle requests with an `Expect` header. Without the first, Node.js would send "100 Continue"
+  // before the rate limit is checked. Without the second, Node.js would refuse any other expectation with an answer
+  // that has no body.
   server.on('checkContinue', (request, response) => handler.handle(request, response))
   server.on('checkExpectation', (request, response) => handler.handle(request, response))
   server.on('clientError', (fault, socket) => handler.handleUnreadable(fault, socket))

@@ -105,8 +105,8 @@ function notForOperator(line: string, start: number, end: number, numbered: bool
     case UPPER_U:
     case UPPER_E:
     case UPPER_B:
-      // A station normally addresses telemetry definitions to itself. Of the definitions from other senders, the server
-      // aprsc drops all, and udpgate4 passes them on.
+      // The sender need not be checked. A station normally addresses telemetry definitions to itself. If another
+      // station sends them, aprsc servers drop them, but udpgate4 servers pass them on.
       return TELEMETRY_DEFINITION.test(line.slice(start, end)) ? software('telemetry_definition') : undefined
     default:
       return undefined

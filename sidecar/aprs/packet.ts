@@ -24,8 +24,8 @@ const MAX_DEPTH = 8
 
 /**
  * Parses one line, given as Latin-1 without its line break. Returns undefined if it is not a packet. Never throws, even
- * on malformed input. The body of a third-party frame is `}` and another packet. Its sender is the source of the inner
- * packet, or of the innermost one if frames are nested.
+ * on malformed input. A third-party frame is a packet whose body is `}` and another packet. For such a frame, returns
+ * the inner packet, or the innermost one if frames are nested.
  */
 export function parsePacket(line: string): Packet | undefined {
   let start = 0
@@ -50,7 +50,8 @@ function endOfSource(line: string, start: number): number {
     // Past the end of the line, `code` is NaN, which fails the test below.
     const code = line.charCodeAt(i)
     if (code === ARROW) return i > start ? i : -1
-    // Acks repeat the source. So it may only have letters, digits and dashes. They cannot end a line or a field.
+    // An ack repeats the source. So the source may contain only letters, digits and dashes, which cannot end a line or
+    // a field of the ack.
     if (!isAlphanumeric(code) && (code !== DASH || i === start)) return -1
   }
   return -1

@@ -18,8 +18,8 @@ const CLOSING_BRACE = 0x7d
 const DELETE = 0x7f
 
 /**
- * Returns the index after the last character of a line that is no padding. Padding is blanks and control characters:
- * radios append blanks, and gateways pass on the NUL or CR that ended a packet on the air.
+ * Returns the index at which the padding at the end of a line begins. Padding consists of blanks and control
+ * characters. Radios append blanks, and gateways pass on the NUL or CR that ended a packet on the air.
  */
 export function contentEnd(text: string, start = 0): number {
   let end = text.length
@@ -42,7 +42,7 @@ export function braceOfSequenceId(text: string, start: number, end: number): num
       return length >= 1 && length <= MAX_NUMBER_LENGTH ? index : -1
     }
     if (code === CLOSING_BRACE) {
-      // Not a sequence id: this is the second `}`, or more characters follow it than a message number has.
+      // Not a sequence id: there are two `}`, or the text after the `}` is longer than a message number.
       if (closing < end || end - index - 1 > MAX_NUMBER_LENGTH) return -1
       closing = index
     } else if (!isAlphanumeric(code)) return -1

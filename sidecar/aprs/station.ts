@@ -6,7 +6,10 @@ const LOWER_A = 0x61
 
 export type StationKeyOutcome =
   | { readonly kind: 'key'; readonly key: string }
-  /** `member` is the wrong input. `reason` is a sentence that tells the app's developer what is wrong with it. */
+  /**
+   * `member` names the invalid argument. `reason` is a sentence that tells the app's developer what is wrong with the
+   * value.
+   */
   | { readonly kind: 'invalid'; readonly member: 'callsign' | 'ssid'; readonly reason: string }
 
 /**
@@ -53,7 +56,7 @@ export function canonicalKey(name: string): string {
 }
 
 /**
- * Whether a name has no lower-case letters. This check is faster than a conversion, and nearly every name passes it.
+ * Whether a name has no lower-case letters. This check is faster than `toUpperCase`, and nearly every name passes it.
  */
 function isUpperCase(name: string): boolean {
   for (let index = 0; index < name.length; index++) if (name.charCodeAt(index) >= LOWER_A) return false

@@ -7,7 +7,7 @@ export interface FleetLimits {
   /** Maximum number of connections while no filter changes. During a change, {@link maxOpen} is the limit. */
   readonly places: number
   /**
-   * The limits for {@link planConnections}. They leave one of the `places` free, so that a new connection can open
+   * The limits for {@link planConnections}. They are one connection below `places`, so that a new connection can open
    * before an old one closes.
    */
   readonly plan: PlanLimits
@@ -27,8 +27,8 @@ export function fleetLimits(settings: AprsisSettings, sharers: number): FleetLim
   const isLimitedByCallsigns = places < maxConnections
   return {
     places,
-    // With only one place, a new connection logs in with the callsign of the old one, and the server drops the older
-    // login.
+    // If only one connection is allowed, its replacement logs in with the same callsign. The server then drops the
+    // older login.
     plan: { trackOutgoing, maxConnections: Math.max(1, places - 1) },
     maxOpen: Math.max(2, places),
     isLimitedByCallsigns,

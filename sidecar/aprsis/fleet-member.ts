@@ -4,8 +4,8 @@ import type { Connection, ConnectionState } from './connection/connection.ts'
 import type { Member } from './filters/rollout.ts'
 
 /**
- * How long a new filter must be set before a filter that it replaces is dropped. APRS-IS servers get each message at
- * slightly different times, but rarely more than 5 s apart.
+ * How long a server must have a station in its filter before another connection may drop the station. APRS-IS servers
+ * get each message at slightly different times, but rarely more than 5 s apart.
  */
 const OVERLAP_MS = 5000
 

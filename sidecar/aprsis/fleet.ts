@@ -35,7 +35,7 @@ export interface FleetParts {
   readonly sharers: number
   /** Returns a random number from 0 to below 1. */
   readonly random: () => number
-  /** Whether a login to another server would be better than one to this server. */
+  /** Whether a connection should try to log in to another server, because another listener uses this one. */
   readonly avoids: (server: string) => boolean
   readonly onChange: () => void
 }
@@ -43,8 +43,8 @@ export interface FleetParts {
 export type FleetConnection = ConnectionStatus & { readonly stations: number }
 
 /**
- * All connections of this instance to APRS-IS: as many as the stations' filters need. Changes of the filters miss no
- * message.
+ * All connections of this instance to APRS-IS: as many as the stations' filters need. No message is lost while filters
+ * change.
  *
  * - A *plan* lists the connections that should exist, and their filters. The fleet makes a new plan when the stations
  *   change, connections can be merged, a filter must be renewed, or callsigns are lost.
@@ -153,7 +153,7 @@ export class Fleet {
     for (const { connection } of this.#all()) connection.resume()
   }
 
-  /** Whether each station is in a filter that is set at a server. Stations that are left out are not required. */
+  /** Whether servers have a filter for each station. Stations for which no filter has room do not count. */
   ready(): boolean {
     if (!this.#wanted) return false
     const filters = [...this.#members.values()].filter(({ isFilterSet }) => isFilterSet).map(({ stations }) => stations)

@@ -16,7 +16,7 @@ export interface ClientState {
 /** The parts of the server's answer other than its messages. */
 export interface AnswerDetails {
   /**
-   * Whether messages are missing, because the server replaced them by newer ones since the last answer. An app can show
+   * Whether messages since the last answer are missing, because the server dropped them for newer ones. An app can show
    * a gap before `messages`.
    */
   readonly isTruncated: boolean

@@ -311,8 +311,8 @@ class StationPhone implements PhoneClient {
     this.#heartbeat?.cancel()
     if (this.#ending.signal.aborted || this.#isUnregistered) return
     this.#heartbeat = this.#timers.after(HEARTBEAT_MS, () => {
-      // Plans the next heartbeat before this one runs. If the server refuses this one permanently, the operator may
-      // have corrected the cause by the next one.
+      // The next heartbeat is planned first, so that a refused heartbeat does not end the series. The operator may
+      // correct the cause meanwhile.
       this.#planHeartbeat()
       this.#queue.run('heartbeat').catch(() => {})
     })

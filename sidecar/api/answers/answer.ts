@@ -28,8 +28,8 @@ export interface EncodedAnswer {
 }
 
 /**
- * The content after the headers. A text is written together with the headers. Longer content copies itself into the
- * buffer that is sent.
+ * The content of an answer, without headers. A string is sent in one write with the headers. Any other content has a
+ * method that copies it into the buffer to send.
  */
 export type Content = JsonText | { readonly bytes: number; copyTo(target: Buffer): void }
 
@@ -71,7 +71,7 @@ export function plainHead(text: JsonText): BodyHead {
   }
 }
 
-/** Returns `value` as a JSON body for many answers, which is compressed only once. */
+/** Returns `value` as a JSON body that many answers share. The body is compressed only once. */
 export function lastingBody(value: object): Body {
   const { head, tail } = plainBody(value)
   let result: ReturnType<BodyHead['compressed']> | undefined
@@ -126,7 +126,7 @@ function singleHeader(value: string | string[] | undefined): string | undefined 
  */
 export function acceptsGzip(header: string | undefined): boolean {
   if (header === undefined) return false
-  // Nearly all clients send no weights, so a regular expression is enough.
+  // Nearly all clients send no `q=` weights. For these, a regular expression is enough.
   if (!header.includes(';')) return UNWEIGHTED.test(header)
   const weights = new Map<string, number>()
   for (const entry of header.toLowerCase().split(',')) {

@@ -43,9 +43,9 @@ const READ_AT_ONCE = 5
  * Caches the full avatars that were requested most recently.
  *
  * The key is the avatar's hash, so a station's new avatar never matches the entry of its old one. A requested entry
- * moves to the end. If the cache exceeds its limit, it drops entries from the front. Requests read a few avatars at a
- * time, one request after the other. So the store never has more than one small read of avatars to do, however many
- * requests arrive.
+ * moves to the end. If the cache exceeds its limit, it drops entries from the front. Avatars that are not cached are
+ * read from the store a few at a time, one read after the other. So the store never handles more than one small read of
+ * avatars, however many requests arrive.
  */
 export class AvatarCache {
   readonly #stations: Pick<Stations, 'get' | 'avatars'>

@@ -6,7 +6,7 @@ import { constants, crc32, deflateRaw, deflateRawSync } from 'node:zlib'
  * KB takes longer than all other work on an answer.
  */
 export interface GzipHead {
-  /** Raw DEFLATE blocks that end at a byte boundary and are not the last ones (RFC 1951, section 3.2.3). */
+  /** Raw DEFLATE blocks. They end at a byte boundary, and none is marked as final (RFC 1951, section 3.2.3). */
   readonly blocks: Buffer
   /** CRC-32 of the plain text. `bytes` is the length of that text. */
   readonly crc: number
@@ -20,8 +20,8 @@ const flushSync = { ...flush, chunkSize: 4096 }
 const deflateRawInPool = promisify(deflateRaw)
 
 /**
- * Limit of a text that is compressed on the main thread, in bytes. That takes about 0.3 ms. For a text of this size,
- * the thread pool would cost more, and the database uses it too.
+ * Texts up to this size, in bytes, are compressed on the main thread, which takes at most about 0.3 ms. The thread pool
+ * would take longer for such a text, and the database needs the pool too.
  */
 const MAX_SYNC_BYTES = 32_768
 
@@ -54,8 +54,8 @@ export interface GzipPart {
 }
 
 /**
- * Joins `parts` to the beginning of one text. A part without blocks becomes a stored block, so it has at most 65,535
- * bytes.
+ * Joins `parts`, in order, into the compressed beginning of one text. A part without `blocks` becomes a stored block,
+ * so it has at most 65,535 bytes.
  */
 export function joinGzip(parts: readonly GzipPart[]): GzipHead {
   let crc = 0

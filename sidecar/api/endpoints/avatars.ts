@@ -15,15 +15,15 @@ interface AvatarsParts {
   readonly store: Store
   readonly avatars: AvatarCache
   readonly inFlight: BytesInFlight
-  /** Adds `count` requests to those of the client. Returns false if the client then exceeds the rate limit. */
+  /** Counts `count` more requests of the client. Returns false if the client then exceeds the rate limit. */
   readonly countRequests: (client: ClientAddress, count: number) => boolean
 }
 
 /** Number of requested stations that count as one request in the rate limit. */
 const STATIONS_PER_COUNT = 10
 /**
- * Limit of all bytes in flight beyond which no avatars are sent. The bytes above it are reserved for syncs and
- * registrations.
+ * No avatars are sent if the answer would bring the bytes in flight of all clients above this limit. The rest, up to
+ * the general limit, is reserved for syncs and registrations.
  */
 const MAX_AVATAR_BYTES = 24_000_000
 
@@ -32,7 +32,7 @@ export function avatarsEndpoint({ check, store, avatars, inFlight, countRequests
   return async (received, client) => {
     const body = check(received)
     const key = claimedStation(body)
-    // The handler has already counted this request as one.
+    // The handler has already counted one request.
     const more = Math.ceil(body.stations.length / STATIONS_PER_COUNT) - 1
     if (more > 0 && !countRequests(client, more)) return { kind: 'drop', limit: 'requests' }
     if (!(await store.stations.find(key))) throw new ApiError('not_registered')

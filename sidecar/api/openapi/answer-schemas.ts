@@ -102,7 +102,7 @@ export const ANSWER_SCHEMAS = {
   WebPushAnswer: objectOf({ publicKey: { type: 'string', description: 'Base64url (RFC 8292).' } }),
   Message: MESSAGE,
   Ack: ACK,
-  // A separate schema, for the same reason as `ErrorCode` below.
+  // Not an inline enum, because some code generators would produce code that does not compile.
   AckKind: { type: 'string', enum: ['ack', 'rej'] },
   Avatar: AVATAR,
   ErrorAnswer: ERROR_ANSWER,
@@ -110,8 +110,8 @@ export const ANSWER_SCHEMAS = {
     path: { type: 'string', description: 'Where, as a JSON path.' },
     reason: { type: 'string' },
   }),
-  // A separate schema, because some code generators name an inline enum after the property that contains it. Their code
-  // does not compile then.
+  // The error codes need a schema of their own. Some code generators name an inline enum after its property, and the
+  // generated code would then not compile.
   ErrorCode: { type: 'string', enum: Object.keys(API_ERRORS) },
 } as const
 

@@ -63,8 +63,8 @@ export function openApiDocument() {
 }
 
 /**
- * Returns the document for the package. It lacks the address relative to the document, because some code generators
- * turn that into `http://..` when they read a file.
+ * Returns the document for the package. It has no relative server URL, because some code generators turn `..` into
+ * `http://..` when they read the document from a file.
  */
 export function packagedDocument() {
   return { ...openApiDocument(), servers: [ANY_SERVER] }

@@ -22,7 +22,8 @@ export type ReceivedBody =
  */
 export function bodyAtHand(request: IncomingMessage): Buffer | undefined {
   if (!request.complete || request.destroyed || request.readableLength > MAX_BODY_BYTES) return undefined
-  // Since Node.js 26, `read` returns one chunk. Earlier versions returned all chunks at once.
+  // `read` is called repeatedly, because it returns only one chunk since Node.js 26. Earlier versions return all chunks
+  // at once.
   const first: Buffer | null = request.read()
   const second: Buffer | null = first && request.read()
   if (first === null || second === null) return first ?? Buffer.alloc(0)

@@ -3,12 +3,12 @@ import type { Socket } from 'node:net'
 import type { ClientAddress, ClientOfPeer } from './client-address.ts'
 
 /**
- * Closes each connection of a client beyond `max` at once, without an answer and before the TLS handshake. Idle
- * connections cost a client nothing, and the server accepts a limited number of them. Without this limit, one client
- * could occupy all of them.
+ * If a client already has `max` open connections, closes each new connection of the client at once, without an answer
+ * and before the TLS handshake. Idle connections cost a client nothing, and the server accepts a limited number of
+ * them. Without this limit, one client could occupy all of them.
  *
- * `onDropped` is called with the client. If the server itself dropped a connection at its own limit, it is called with
- * undefined.
+ * Calls `onDropped` with the client for each closed connection. If the server closed the connection because of its own
+ * limit, calls `onDropped` with undefined.
  */
 export function limitConnections(
   server: Server,

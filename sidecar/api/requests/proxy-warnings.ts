@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Log } from '../../log.ts'
 
 /**
- * Warns the operator if the proxy setup makes all clients count as one, or makes clients count by addresses that they
- * can forge. Each kind of warning is logged once, with the configuration line to add.
+ * Warns the operator if all clients of a proxy count as one. The proxy is then not trusted, or sends no
+ * `X-Forwarded-For`. Each of the two warnings is logged once, with the configuration line to add.
  */
 export type ProxyWarnings = (request: IncomingMessage) => void
 

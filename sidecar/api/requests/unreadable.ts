@@ -33,7 +33,8 @@ export function trackUnanswered(): Unanswered {
       if (response.writableFinished) forget()
       else response.on('close', forget)
     },
-    // Incomplete requests are ignored, because one of them is the unreadable request itself, which may be answered.
+    // Incomplete requests do not count. One of them may be the unreadable request itself, and that request can be
+    // answered.
     has: (socket) => [...(requests.get(socket) ?? [])].some(({ complete }) => complete),
   }
 }

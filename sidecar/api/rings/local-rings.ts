@@ -18,7 +18,7 @@ interface LocalRingsParts {
   readonly log: Log
 }
 
-/** The loading of a ring from the history. */
+/** A load of a ring from the history that is in progress. */
 interface Load {
   /** Messages that were stored during the load. */
   readonly late: StoredMessage[]

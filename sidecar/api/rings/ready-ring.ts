@@ -12,7 +12,8 @@ export interface ReadyRing {
   /** Server time of the newest message that the station's history has dropped; 0 if there is none. */
   newestDropped: number
   /**
-   * Server time of each message. `senders` has the same order, and so has `ends`: the end of each record in `space`.
+   * Server time of each message. `senders` has the senders of the same messages, and `ends` has the offsets in `space`
+   * at which their records end.
    */
   readonly stamps: number[]
   readonly senders: StationKey[]
@@ -91,7 +92,7 @@ export function addToRing(ring: ReadyRing, message: StoredMessage, perStation: n
   ring.slice = undefined
 }
 
-/** Returns the bytes of all records from the index `first` on. {@link Slice} keeps them. */
+/** Returns the bytes of all records from the index `first` on, without a copy. The ring does not overwrite them. */
 export function recordsFrom(ring: ReadyRing, first: number): Buffer {
   const { ends, begin, space } = ring
   const start = ends[first - 1] ?? begin
@@ -128,9 +129,9 @@ function spaceFor(bytes: number): Buffer {
 }
 
 /**
- * Returns the offset for the next record. If it does not fit at the end of the space, moves all records to the front.
- * Allocates a new space only if the old one is too small or an answer may still read it. Allocations are avoided,
- * because their memory is outside the heap, which garbage collection ignores.
+ * Returns the offset for the next record. If the record does not fit at the end of `space`, moves all records to the
+ * front. Allocates a new buffer only if the old one is too small or an answer may still read it. Allocations are
+ * avoided, because buffers are outside the heap, and garbage collection does not react to their size.
  */
 function reserve(ring: ReadyRing, bytes: number): number {
   const { begin, space } = ring

@@ -7,7 +7,7 @@ import { senderAvatars } from '../answers/message-record.ts'
 import { bytesOfRing, type ReadyRing, recordsFrom, type Slice } from './ready-ring.ts'
 import { bytesOfSlice, sliceHead } from './slice-head.ts'
 
-/** A ring, and the bytes that it contributes to the total of the memory. */
+/** A ring, and its bytes as counted in the total of all cached rings. */
 export interface CachedRing {
   readonly ring: ReadyRing
   bytes: number
@@ -20,9 +20,10 @@ export function uncounted(ring: ReadyRing): CachedRing {
 /**
  * Holds the most recently requested rings, and limits their memory.
  *
- * A ring is either cached and counted, or neither. `put` caches it as the most recent one, `touch` makes it the most
- * recent one again, `drop` removes it, and `recount` updates its size in the total. `trim` drops the least recent rings
- * until the total is within the limit. An answer that still uses a dropped ring stays valid.
+ * The total includes the bytes of each cached ring and of no other ring. `put` caches a ring as the most recent one,
+ * `touch` makes a cached ring the most recent one again, `drop` removes a ring, and `recount` updates its size in the
+ * total. `trim` drops the least recent rings until the total is within the limit. An answer that still uses a dropped
+ * ring stays valid.
  */
 export class RingMemory {
   readonly #stations: Pick<Stations, 'get' | 'avatarChanges'>
@@ -90,8 +91,8 @@ export class RingMemory {
   }
 
   /**
-   * Returns the slice of the last request if it still fits, because the next request usually needs the same one.
-   * Otherwise creates a new slice.
+   * Returns the messages newer than `since`, with avatar hashes. Reuses the slice of the last request if it has the
+   * same messages and no avatar has changed. The next request usually needs the same slice.
    */
   #sliceOf(ring: ReadyRing, since: number): Slice {
     const first = firstNewer(ring.stamps, since)

@@ -22,8 +22,8 @@ interface SharedRingsParts {
  * messages costs four times as much.
  *
  * A cached ring is wrong if the station was registered again, or if the history lost the newest cached message. Then
- * the ring is dropped, and the request is repeated. All rings are dropped when the history's lineage changes, for
- * example after a failover. Then any ring may contain messages that the history lost.
+ * the ring is dropped, and the request is repeated. All rings are dropped when the history's `lineage` changes, because
+ * any ring may then contain messages that the database lost, for example in a failover.
  *
  * A device with options gets an {@link ownAnswer}, which neither uses the cached rings nor is cached.
  *
@@ -34,7 +34,7 @@ export class SharedRings implements RingCache {
   readonly #history: Pick<History, 'since' | 'perStation'>
   readonly #memory: RingMemory
   readonly #log: Log
-  /** The lineage that the history had when the cached rings were read. */
+  /** Lineage of the history when the cached rings were read. It changes when the database may have lost messages. */
   #lineage: string | undefined
 
   constructor({ stations, history, memory, log }: SharedRingsParts) {
@@ -74,8 +74,8 @@ export class SharedRings implements RingCache {
     ring.newestDropped = Math.max(ring.newestDropped, newestDropped)
     // A simultaneous request may have added some of these messages, and newer ones.
     for (const message of messages) if (message.stamp > (ring.stamps.at(-1) ?? 0)) addToRing(ring, message, perStation)
-    // Some cached messages are no longer in the history's ring. Messages to other SSIDs, which are not cached, replaced
-    // them.
+    // The history no longer has some of the cached messages. It dropped them for messages to other SSIDs, which are not
+    // cached.
     if (cached && (ring.stamps[0] ?? Number.POSITIVE_INFINITY) <= ring.newestDropped) {
       this.#memory.drop(key)
       return this.since(key, device, since)
@@ -88,8 +88,9 @@ export class SharedRings implements RingCache {
   }
 
   /**
-   * Answers a device with options. While the ring has messages to other SSIDs of the station's callsign, answers any
-   * device. `read`: the history since the cursor; undefined if it was not read yet.
+   * Answers a device from the history, without the cached ring. Used for a device with options. Also used for any
+   * device while the history's ring has messages to other SSIDs of the station's callsign. `read`: the messages since
+   * the cursor; undefined if they were not read yet.
    */
   async #ownAnswer(
     key: StationKey,

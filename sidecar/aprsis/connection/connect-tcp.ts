@@ -12,7 +12,7 @@ export type Connect = (to: { readonly host: string; readonly port: number }) => 
 const ADDRESS_TIMEOUT_MS = 2500
 
 /**
- * Connects over TCP. It resolves the host name at each call, because rotate.aprs2.net leads to another server each
+ * Connects over TCP. Resolves the host name at each call, because rotate.aprs2.net resolves to a different server each
  * time.
  */
 export const connectTcp: Connect = ({ host, port }) =>

@@ -12,7 +12,8 @@ import { Session } from './session.ts'
 const STABLE_MS = 60_000
 
 /**
- * Limit of logins that a connection uses to reach another server than another listener. There may be no other server.
+ * Limit of moves: logins by which a connection tries to reach a server that no other listener uses. Without a limit,
+ * the connection would never stop if the address has only one server.
  */
 const MAX_MOVES = 3
 
@@ -64,9 +65,9 @@ export interface ConnectionParts {
   readonly lines: Pick<LineIntake, 'take'>
   /** Returns a random number from 0 to below 1. */
   readonly random: () => number
-  /** Whether no other process can use the callsign now. No login begins while this is false. */
+  /** Whether this process has its callsign to itself now. While this is false, no login begins. */
   readonly mayLogIn: () => boolean
-  /** Whether a login to another server would be better than one to this server. */
+  /** Whether the connection should try to log in to another server, because another listener uses this one. */
   readonly avoids: (server: string) => boolean
   /** Whether this server is known to leave `#filter` lines unanswered. */
   readonly isSilent: (server: string) => boolean
@@ -161,7 +162,7 @@ export class Connection {
     }
   }
 
-  /** Sets another filter of at most {@link IN_PLACE_BYTES}. */
+  /** Changes the filter. The new filter has at most {@link IN_PLACE_BYTES} bytes. */
   setFilter(filter: string): void {
     if (this.#filter === filter) return
     this.#filter = filter
@@ -293,8 +294,8 @@ export class Connection {
     this.#moving = true
     this.#login = undefined
     this.#timer?.cancel()
-    // If the address leads to only one server, each login reaches it again. So only the first move is logged at level
-    // info.
+    // If only one server has this address, each new login reaches the same server again. So only the first attempt is
+    // logged at level info.
     const report = this.#moves === 1 ? log.info : log.debug
     report(
       'upstream-moves',
@@ -331,7 +332,7 @@ export class Connection {
 
   #tryAgain(login: LoginAnswer | undefined, reason: string): void {
     const { passcode, hasSuccessor, metrics } = this.#parts
-    // After a stable login, the connection may move three times again.
+    // After a stable login, the connection may again try up to three times to reach another server.
     if (this.#outages.isStable) this.#moves = 0
     const isReplaced = hasSuccessor()
     if (login && !isReplaced) metrics.count('upstream_disconnects')

@@ -32,13 +32,14 @@ interface FilterExchangeParts {
  * Changes the filter of a running login. At most one `#filter` line awaits its answer.
  *
  * - `login`: the login line is not sent yet. It will contain the newest filter.
- * - `settled`: the server has confirmed the newest filter, or is silent and was sent that filter.
+ * - `settled`: the server has confirmed the newest filter. A silent server has received the newest filter, but has not
+ *   confirmed it.
  * - `asked`: a `#filter` line waits up to 10 s for its answer, and is sent at most twice. After an answer, the state is
  *   `settled`, or the next `#filter` line is sent if the filter has changed meanwhile. A server that does not answer is
  *   *silent*.
  *
- * With a silent server, the outcome of each filter is `unanswered` as soon as it is sent. If the server answers later,
- * the exchange sends the filter again, and waits for answers from then on.
+ * If the server is silent, each filter gets the outcome `unanswered` as soon as it is sent. If a silent server answers
+ * later, the exchange sends the filter again, and waits for answers from then on.
  */
 export class FilterExchange {
   readonly #parts: FilterExchangeParts

@@ -79,8 +79,8 @@ export class Outages {
     const { callsign, log, random } = this.#parts
     this.#failures += 1
     const retryInMs = backoffMs(this.#failures, random())
-    // An outage is logged as a warning once, not at each try. If a logged drop began the outage, its failures are not
-    // logged.
+    // An outage is logged as a warning once, not at each try. If it began with a drop that was logged, the failures
+    // that follow are logged at level debug.
     const isFirst = this.#failures === 1 && (this.#drops === 0 || !isPowerOfTwo(this.#drops))
     const report = wasLoggedIn || isFirst ? log.warn : log.debug
     report('upstream-down', 'The connection to APRS-IS failed; the sidecar tries again.', {

@@ -7,7 +7,7 @@ import { Session } from './session.ts'
 
 /** The result of a test login. */
 export interface ProbeOutcome {
-  /** The callsign that was used. */
+  /** The callsign with which the probe logged in. */
   readonly callsign: string
   /** The server's name, and whether the server accepted the passcode; undefined if the login failed. */
   readonly login: { readonly server: string; readonly verified: boolean } | undefined
@@ -28,7 +28,7 @@ export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<P
   const otherCallsigns =
     loginCallsignCount(configured) > 1 ? loginCallsigns(configured).filter((callsign) => callsign !== configured) : []
   const callsign = otherCallsigns.at(-1) ?? configured
-  // Both filters request only messages to the callsign of the login, which the server sends anyway.
+  // These two filters request only messages to the login callsign, which the server sends anyway.
   const [first, second] = [`g/${callsign}`, `g/${callsign}/${callsign}-0`]
   return new Promise((resolve) => {
     let login: ProbeOutcome['login']

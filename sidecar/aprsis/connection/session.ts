@@ -21,8 +21,8 @@ const MAX_UNSENT_BYTES = 65_536
 
 /**
  * After a read with more lines than this, other work gets a turn of the event loop. Node.js reads up to 2 MB in one
- * turn. In that, a hostile server could send a million short lines, which would delay API requests for seconds. The
- * whole APRS-IS network sends some hundred lines a second.
+ * turn. These bytes can hold a million short lines. So a hostile server could delay API requests for seconds. The whole
+ * APRS-IS network sends only a few hundred lines a second.
  */
 const MANY_LINES = 1000
 
@@ -117,8 +117,8 @@ export class Session {
   }
 
   /**
-   * Sets another filter of at most {@link IN_PLACE_BYTES}. Before the login is answered, the change waits for the
-   * answer.
+   * Changes the filter. The new filter has at most {@link IN_PLACE_BYTES} bytes. If the server has not answered the
+   * login yet, the change waits for that answer.
    */
   setFilter(filter: string): void {
     this.#filters.setFilter(filter)
@@ -242,8 +242,7 @@ export class Session {
   }
 
   #awaitLastLines(): void {
-    // While reading is paused, the last lines may still be in the kernel. So the timeout starts again until reading
-    // resumes.
+    // While reading is paused, the last lines may still be in the kernel. So if the time is up, another timeout begins.
     this.#within(LEAVE_TIMEOUT_MS, () => (this.#paused ? this.#awaitLastLines() : this.#finish('left')))
   }
 

@@ -36,12 +36,12 @@ export class SilenceWatch {
     this.#timer = this.#next()
   }
 
-  /** Call for each read that completed a line. */
+  /** Call for each read that contains the end of a line. */
   onLine(): void {
     this.#ticksSinceRead = 0
   }
 
-  /** Call for each line that this side writes. */
+  /** Call for each line that is sent to the server. */
   onWrite(): void {
     this.#ticksSinceWrite = 0
   }

@@ -5,15 +5,20 @@ import { LOGIN_FILTER_BYTES } from '../protocol/login.ts'
 /** An existing connection, with the data that planning needs. */
 export interface Carrier {
   readonly id: number
-  /** The stations in its filter. Some of them may no longer be registered. */
+  /** The stations in the connection's filter. Some of them may no longer be registered. */
   readonly stations: ReadonlySet<StationKey>
-  /** Whether it must be replaced: its filter was never confirmed, or its callsign belongs to a station. */
+  /**
+   * Whether the connection must be replaced, because its filter was never confirmed or its callsign belongs to a
+   * station.
+   */
   readonly mustGo: boolean
 }
 
-/** The changes that lead to the wanted connections. A connection that none of its members names stays unchanged. */
+/**
+ * The changes to make to the connections. A connection that appears in neither `change` nor `retire` stays unchanged.
+ */
 export interface Plan {
-  /** The new stations of each running connection with a filter that changes, by the connection's id. */
+  /** Filters to change: all stations of the new filter, by the connection's id. */
   readonly change: ReadonlyMap<number, ReadonlySet<StationKey>>
   /** The stations of each connection to open. */
   readonly open: readonly ReadonlySet<StationKey>[]
@@ -32,12 +37,12 @@ export interface PlanLimits extends FilterForm {
 /** A planned connection: an existing one (`carrier`), or a new one. `bytes`: the length of its filter. */
 interface Bin {
   readonly carrier: Carrier | undefined
-  /** The stations of its filter. If they are unchanged, this is the same set object as `carrier.stations`. */
+  /** The stations of the connection's filter. An unchanged filter has the same set object as `carrier.stations`. */
   readonly stations: ReadonlySet<StationKey>
   readonly bytes: number
 }
 
-/** A bin and the stations to add to it. `bytes`: the length of the filter with the added stations. */
+/** A filter and the stations to add to it. `bytes`: the length of the filter with the added stations. */
 interface Filling {
   readonly bin: Bin
   readonly added: StationKey[]
@@ -45,8 +50,8 @@ interface Filling {
 }
 
 /**
- * The wanted stations, assigned to the newest carrier that has them. `homeless`: the sorted stations that no carrier
- * has.
+ * The registered stations by connection. Each station belongs to the newest connection whose filter has it. `homeless`:
+ * the stations that are in no filter, sorted.
  */
 interface Shares {
   readonly bins: readonly (Bin & { readonly carrier: Carrier })[]
@@ -94,7 +99,7 @@ function tightBins({ bins: shared, homeless }: Shares, limits: PlanLimits): { bi
   const fillings = byBytes.slice(0, fewest).map(fillingOf)
   const loose = [...byBytes.slice(fewest).flatMap(({ stations }) => [...stations]), ...homeless]
   const leftOut: StationKey[] = []
-  // Fills the bins with the fewest bytes first, so that the connections with the longest filters need no new login.
+  // Adds stations to the shortest filters first, so that the connections with the longest filters need no new login.
   let open = fillings.toReversed()
   for (const station of loose) {
     const bytes = stationBytes(station, limits)

@@ -1,8 +1,8 @@
 import type { StationKey } from '../../messages/store.ts'
 
 /**
- * Whether each of the `wanted` stations is in one of the filters `up` or in `leftOut`. `up`: the stations of each
- * filter that is set at a server. False if `up` is empty.
+ * Whether each of the `wanted` stations is in a filter that a server has, or in `leftOut`. `up`: the stations of each
+ * filter that a server has. False if `up` is empty.
  */
 export function isHeard(
   wanted: ReadonlySet<StationKey>,
@@ -17,8 +17,8 @@ export function isHeard(
 }
 
 /**
- * Returns a version of {@link isHeard} that caches its last result. It compares stations only if it gets other set
- * objects than at the last call, because the contents of a set never change.
+ * Returns a version of {@link isHeard} that caches its last result. A call with the same set objects as the last call
+ * returns the cached result, because the contents of a set never change.
  */
 export function watchHeard(): typeof isHeard {
   let last: readonly unknown[] = []

@@ -1,17 +1,23 @@
 import type { StationKey } from '../../messages/store.ts'
 
-/** A connection during the rollout of a plan. */
+/** A connection to APRS-IS, as the rollout of a plan sees it. */
 export interface Member {
   readonly id: number
-  /** The stations in its filter at the server. If it is not up yet: the stations in the filter of its login line. */
+  /**
+   * The stations in the connection's filter at the server. Before the login is up: the stations in the login line's
+   * filter.
+   */
   readonly stations: ReadonlySet<StationKey>
-  /** The stations that its filter should have according to the plan; undefined if it need not change. */
+  /** The stations that the plan wants in the connection's filter; undefined if the filter stays unchanged. */
   readonly next: ReadonlySet<StationKey> | undefined
   /** Whether the plan closes the connection. */
   readonly retiring: boolean
-  /** Whether it is logged in, so that messages may arrive on it. */
+  /** Whether the connection is logged in, so that messages may arrive on it. */
   readonly up: boolean
-  /** Whether its filter has been confirmed for some seconds. Only then may others drop stations that this one has. */
+  /**
+   * Whether the connection's filter has been confirmed for some seconds. Only then may other connections drop the
+   * stations in this filter.
+   */
   readonly settled: boolean
 }
 
@@ -21,8 +27,8 @@ export type Step =
   /** Opens the first of the connections that the plan has yet to open. */
   | { readonly kind: 'open' }
   /**
-   * Like `close`, but messages to some stations may be missed until their new connection is up. `stations`: their
-   * number.
+   * Closes a connection although it is the only one for some stations. Messages to these may be lost until their new
+   * connection is up. `stations`: the number of these stations.
    */
   | { readonly kind: 'sacrifice'; readonly id: number; readonly stations: number }
 
@@ -97,9 +103,9 @@ function coverOf(members: readonly Member[], wanted: ReadonlySet<StationKey>): C
 }
 
 /**
- * Closes the retiring connection that loses the fewest stations. Needed if no further connection can be opened, and
- * each retiring one is the only one with some station. This can happen when a plan is replaced half-way and nearly all
- * connections that `maxConnections` allows are in use.
+ * Closes the retiring connection whose end leaves the fewest stations without a filter. Needed if no further connection
+ * can be opened, and every retiring connection is the only one for some station. This can happen if a plan is replaced
+ * half-way while nearly all connections that `maxConnections` allows are in use.
  */
 function leastLoss(members: readonly Member[], cover: Cover): readonly Step[] {
   const [least] = members

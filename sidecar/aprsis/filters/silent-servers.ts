@@ -1,6 +1,6 @@
 /**
- * Maximum number of names. The addresses behind one host name are far fewer. Above the limit, the name that was added
- * first is forgotten.
+ * Maximum number of servers to remember. A host name resolves to far fewer servers. Above the limit, the oldest entry
+ * is dropped.
  */
 const MAX_REMEMBERED = 200
 

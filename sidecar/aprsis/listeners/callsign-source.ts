@@ -14,7 +14,10 @@ export interface CallsignSource {
   mayLogIn(callsign: string): boolean
 }
 
-/** Returns a source for a process that shares `callsign` with no other process. It may use all of its SSIDs. */
+/**
+ * Returns a source of login callsigns for a process that does not share `callsign` with other processes. The process
+ * may use all SSIDs of the callsign.
+ */
 export function ownCallsigns(callsign: string): CallsignSource {
   return {
     take: (inUse, stations) => freeLoginCallsign(callsign, inUse, stations),

@@ -92,7 +92,7 @@ export class Election {
     })
   }
 
-  /** Starts the first round. Call once. */
+  /** Starts the first round of the election. Call once. */
   start(): void {
     this.#introduce()
     this.#rounds.start()
@@ -131,7 +131,7 @@ export class Election {
     try {
       if (names.length > 0) await this.#parts.leases.release(names)
     } catch {
-      // The leases expire by themselves.
+      // A failed release needs no retry, because leases expire by themselves.
     }
   }
 

@@ -70,8 +70,8 @@ export class LeasedCallsigns implements CallsignSource {
       if (!inUse.has(callsign) && !isStation && this.mayLogIn(callsign)) return callsign
     }
     this.#lacking += 1
-    // While the source is exhausted, other instances have all callsigns. The regular rounds lease one when it becomes
-    // free.
+    // If the source is exhausted, other instances have all callsigns, and an extra round would find none. A regular
+    // round leases a callsign as soon as one is free.
     if (!this.#exhausted) this.#requestRound()
     return undefined
   }
@@ -79,8 +79,8 @@ export class LeasedCallsigns implements CallsignSource {
   mayLogIn(callsign: string): boolean {
     const requestedAt = this.#requestedAt.get(callsign)
     if (!requestedAt) return false
-    // Elapsed time stops while a machine sleeps, and the wall clock may step back. So the larger of the two ages is
-    // never too small, and an expired lease is never used.
+    // The age of the lease is measured by two clocks. Elapsed time stops while the machine sleeps, and the wall clock
+    // may step back. The larger age is used, so that an expired lease never counts as valid.
     const age = Math.max(this.#clock.elapsed() - requestedAt.elapsed, this.#clock.now() - requestedAt.now)
     return age < LEASE_MS - MARGIN_MS
   }

@@ -6,7 +6,7 @@ const CALLSIGN = 'call/'
 export const slotLease = (slot: number): string => `${SLOT}${slot}`
 export const callsignLease = (callsign: string): string => `${CALLSIGN}${callsign}`
 
-/** Returns the callsigns that these names of leases contain. */
+/** Returns the callsigns of all callsign leases among `names`. */
 export function callsignsIn(names: Iterable<string>): ReadonlySet<string> {
   return new Set([...names].filter((name) => name.startsWith(CALLSIGN)).map((name) => name.slice(CALLSIGN.length)))
 }
@@ -55,7 +55,7 @@ export interface InstanceNote {
   readonly listen: boolean
   /** The slot that the instance holds, from 0; null while it holds none. */
   readonly listener: number | null
-  /** Wall-clock time at which it got the slot, in milliseconds since 1970; null while it holds none. */
+  /** Wall-clock time at which the instance got its slot, in milliseconds since 1970; null while it has no slot. */
   readonly sinceMs: number | null
 }
 

@@ -38,7 +38,10 @@ export class Reach {
     this.#restsUntil = this.#clock.elapsed() + REST_MS
   }
 
-  /** Forgets the time without a login and ends the rest. Call when the instance has just become a listener. */
+  /**
+   * Restarts the time that is allowed without a login, and lifts the ban on getting a slot. Call when the instance has
+   * become a listener.
+   */
   reset(): void {
     this.#withoutLoginSince = undefined
     this.#restsUntil = Number.NEGATIVE_INFINITY

@@ -29,7 +29,7 @@ export class Rounds {
     this.#parts = parts
   }
 
-  /** Starts the first round. Call once. */
+  /** Runs the task for the first time, and then every second. Call once. */
   start(): void {
     this.#run()
   }

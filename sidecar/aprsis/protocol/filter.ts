@@ -40,7 +40,8 @@ function isWrittenWithZero(station: StationKey): boolean {
 
 /** Returns how many bytes one more station adds to a filter. Station keys are ASCII, so a character is a byte. */
 export function stationBytes(station: StationKey, { trackOutgoing }: FilterForm): number {
-  // Each spelling follows a slash. Only lengths are computed, because each filter change measures all stations.
+  // In a filter, a slash precedes each spelling of a station. The text itself is not built, because each change of a
+  // filter measures all stations.
   const bytes = isWrittenWithZero(station)
     ? 2 * station.length + '/'.length + '/-0'.length
     : station.length + '/'.length
