@@ -20,7 +20,7 @@ import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess 
 export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
   name: 'azure',
   urls: {
-    /** The part of the issuer's address before `/<tenant_id>/v2.0`. */
+    /** The default of the issuer's address, without `/<tenant_id>/v2.0` at its end. */
     login: 'https://login.microsoftonline.com',
     graph: 'https://graph.microsoft.com',
   },
@@ -178,8 +178,8 @@ function groupByName(entry: unknown): Membership | undefined {
 }
 
 /**
- * Reads a group if the configured claim contains ids. The group's name is its id, so that mirrored groups keep their
- * names.
+ * Reads a group of Microsoft Graph if a groups claim with ids is configured. The group's name is its id, as in the
+ * claim, so that mirrored groups keep their names.
  */
 function groupById(entry: unknown): Membership | undefined {
   const { id, displayName } = membersOf(entry)

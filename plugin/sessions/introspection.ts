@@ -22,7 +22,7 @@ const MOST_ANSWERS = 10_000
  */
 export type SessionState = 'active' | 'ended' | 'unknown'
 
-/** A domain, with the client that introspects the tokens of its sessions. */
+/** A domain and the OpenID Connect client that introspects the tokens of the domain's sessions. */
 export interface IntrospectedDomain {
   readonly domainKey: string
   /** The parts that introspection needs. Null if the domain's configuration has errors. */

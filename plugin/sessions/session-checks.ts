@@ -52,7 +52,7 @@ export class SessionChecks {
   readonly #domainKey: string
   readonly #options: ChecksOptions
   readonly #outcomes: CheckOutcomes
-  /** Checks under way, by session id. */
+  /** The checks that are under way, by session id. */
   readonly #underWay = new Map<string, Promise<void>>()
   /**
    * Renewals under way, as promises that never reject. Other checks are not included, because interrupting them loses

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../config/json/json-object.ts'
 import type { Fetch } from '../http/limited-fetch.ts'
 import { NotedAnswer } from '../http/noted-exchange.ts'
 
-/** A placeholder that stands for the access token if a code exchange returned none. */
+/** The placeholder that is added to an answer of the token endpoint without an access token. */
 export const NO_ACCESS_TOKEN = 'no-access-token'
 
 /**

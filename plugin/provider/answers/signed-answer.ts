@@ -77,7 +77,7 @@ async function openSigned(answer: URLSearchParams, identity: ClientIdentity): Pr
     if (isEncrypted(token)) throw invalid('it is encrypted, but no encryption is configured')
     return token
   }
-  // Refuse an unencrypted answer, because others may have read it in transit.
+  // An encrypted answer is required, so refuse an unencrypted one. Others may have read it in transit.
   if (!isEncrypted(token)) throw invalid('it is not encrypted')
   return decrypt(token, encryption, identity).catch((error: unknown) => {
     throw new LoginError('answer_invalid', { cause: error, details: { reason: 'it cannot be decrypted' } })

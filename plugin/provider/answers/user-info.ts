@@ -5,10 +5,13 @@ import { claimAt } from '../../login/claim-path.ts'
 import { type Claims, isEmailVerified, isKnownByAddress } from '../../login/profile.ts'
 import { translateUserInfoFault, userInfoOutage } from '../faults.ts'
 
-/** The claims that UserInfo adds to the ID token. */
+/** The outcome of a UserInfo request. */
 export interface UserInfo {
   readonly claims: Claims
-  /** Why UserInfo returned no claims; logged as a warning. Null if it succeeded or was not requested. */
+  /**
+   * The reason why UserInfo returned no claims, which is logged as a warning. Null if the request succeeded or was not
+   * necessary.
+   */
   readonly failure: LoginError | null
 }
 

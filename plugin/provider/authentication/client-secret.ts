@@ -7,7 +7,7 @@ import type { DomainSettings } from '../../config/settings.ts'
  */
 const READ_PAUSE_MS = 1_000
 
-/** The result of reading a client secret file with unusable content. */
+/** The result of reading a client secret file that cannot be used. */
 export type UnusableSecretFile = Extract<SecretFileContent, { readonly kind: 'unusable' }>
 
 export interface SecretSource {

@@ -125,9 +125,9 @@ function requestedContexts({ requiredAcr, authorizationParams }: CustomSettings)
 }
 
 /**
- * Requests essential claims of the ID token, if the IdP supports the `claims` parameter. The IdP must satisfy an
- * essential claim or fail, whereas `acr_values` is only a preference. Source: OpenID Connect Core 1.0, sections 5.5.1
- * and 5.5.1.1.
+ * Returns a `claims` parameter that requests essential claims of the ID token, if the IdP supports this parameter. The
+ * IdP must satisfy an essential claim or fail, whereas `acr_values` is only a preference. Source: OpenID Connect Core
+ * 1.0, sections 5.5.1 and 5.5.1.1.
  */
 function requestedClaims(
   client: ClientSettings,

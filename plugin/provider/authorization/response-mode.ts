@@ -10,7 +10,7 @@ type ModeSettings = Pick<ClientSettings, 'response_types' | 'response_mode'>
  */
 export function responseModeOf({ response_types: [type], response_mode: mode }: ModeSettings, idp: ServerMetadata) {
   if (mode !== undefined || type === 'code') return mode
-  // If the IdP publishes no list, it may support forms.
+  // An IdP that publishes no list of response modes may support forms nevertheless.
   const published: unknown = idp.response_modes_supported
   return Array.isArray(published) && !published.includes('form_post') ? 'fragment' : 'form_post'
 }

@@ -5,7 +5,7 @@ export type AliasedEndpoint = 'token_endpoint' | 'userinfo_endpoint' | 'introspe
 
 /**
  * Returns the address of an endpoint, or undefined if the IdP has no such endpoint. If this server presents a client
- * certificate, returns the endpoint's mTLS alias, if there is one (RFC 8705, section 5).
+ * certificate and the endpoint has an mTLS alias, returns the alias (RFC 8705, section 5).
  */
 export function endpointAddress(
   metadata: ServerMetadata,
@@ -17,7 +17,10 @@ export function endpointAddress(
   return address !== undefined && URL.canParse(address) ? new URL(address).href : undefined
 }
 
-/** Finds the metadata member that contains an address. An mTLS alias has the name of its endpoint. */
+/**
+ * Returns the name of the metadata member that contains this address. For an mTLS alias, this is the name of the
+ * endpoint.
+ */
 export function endpointName(metadata: ServerMetadata, address: string): string | undefined {
   const named = [...Object.entries(metadata), ...Object.entries(metadata.mtls_endpoint_aliases ?? {})]
   return named.find(

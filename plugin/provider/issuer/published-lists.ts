@@ -2,8 +2,8 @@ import type { ServerMetadata } from 'openid-client'
 import type { ClientSettings, DomainSettings } from '../../config/settings.ts'
 
 /**
- * A configured value that is missing in a list that the IdP publishes. The value may work nevertheless, because some
- * lists are incomplete.
+ * A configured value that is missing in the list of supported values that the IdP publishes. The value may work
+ * nevertheless, because some lists are incomplete.
  */
 export interface Unpublished {
   /** The configuration member with the value, such as `client.token_endpoint_auth_method`. */
@@ -96,7 +96,8 @@ function check({ member, configured, list }: Wanted, metadata: ServerMetadata): 
   return [{ member, configured, list, published: published.slice(0, MOST_SHOWN) }]
 }
 
-// Sorts the words of a value, because the order in a response type has no meaning. All other values are single words.
+// Sorts the words of a value, because the order of the words in a response type has no meaning. Other values than
+// response types are single words.
 function sortedWords(value: string): string {
   return value.split(' ').sort().join(' ')
 }

@@ -17,7 +17,7 @@ export interface Logout {
   readonly subject: string | null
   readonly sid: string | null
   readonly jti: string
-  /** Seconds since 1970. From this time on, the token is refused because of its age. */
+  /** When the token becomes too old to be accepted, in seconds since 1970. */
   readonly refusedFromS: number
 }
 

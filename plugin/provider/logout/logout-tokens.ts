@@ -69,8 +69,8 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
 
   function loadKeys(address: string, token: string): Promise<PublishedKeys> {
     const keys = deps.keySet.current(address, keyIdOf(token)).catch((error: unknown) => {
-      // The token may be genuine even if the published keys are unusable. After `provider_unreachable`, the IdP may
-      // send it again.
+      // The logout token may be genuine even if the published keys are unusable. After `provider_unreachable`, the IdP
+      // may send it again.
       const details = error instanceof LoginError ? error.details : { endpoint: 'jwks_uri' }
       throw new LoginError('provider_unreachable', { cause: error, details })
     })

@@ -3,7 +3,7 @@ import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt, type J
 import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import { type ClientIdentity, secretOf } from '../authentication/client-signature.ts'
 
-/** The algorithms that encrypt one kind of token. */
+/** The algorithms with which one kind of token is encrypted: for key management (`alg`) and for the content (`enc`). */
 export interface Encryption {
   readonly alg: string
   readonly enc: string
@@ -83,7 +83,7 @@ function isRecipient({ kty, crv = '', use = 'enc', alg: keyAlgorithm }: JWK, alg
   return (kty === 'EC' && ['P-256', 'P-384', 'P-521'].includes(crv)) || (kty === 'OKP' && crv === 'X25519')
 }
 
-/** Whether the algorithm uses a key that this server and the IdP derive from the client secret. */
+/** Whether a key management algorithm uses a key that this server and the IdP both derive from the client secret. */
 function isShared(alg: string): boolean {
   return alg === 'dir' || /^A\d/.test(alg)
 }

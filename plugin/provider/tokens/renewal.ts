@@ -63,7 +63,8 @@ export function createRenewal({ clientId, clock, dpop, newConfiguration, signatu
       await signatures.verifyIdToken(idToken, metadata)
     } catch (error) {
       if (error instanceof LoginError && error.code === 'id_token_invalid') throw error
-      // Keep the new tokens even if the keys are unavailable, because the previous tokens may be used up.
+      // Keep the new tokens even if the keys to verify the new ID token are unavailable. The previous refresh token may
+      // be used up.
       return { idToken: session.idToken, claims: null }
     }
     const first = session.idToken === null ? undefined : decodeJwt(session.idToken)
@@ -82,8 +83,8 @@ export function createRenewal({ clientId, clock, dpop, newConfiguration, signatu
     config[oidc.customFetch] = async (url, init) => {
       const response = await inner(url, { ...init, signal })
       if (response.status !== 200) return response
-      // Remove the ID token from the answer before the library sees it. If the library refused the ID token, the other
-      // tokens in the answer would be lost.
+      // Remove the ID token from the answer before the library sees it. If the library refused the ID token, the new
+      // refresh token in the same answer would be lost.
       const { id_token: renewedIdToken, ...answer } = (await response.json()) as Readonly<Record<string, unknown>>
       if (typeof renewedIdToken === 'string') idToken = renewedIdToken
       return Response.json(answer, { headers: response.headers })

@@ -28,7 +28,7 @@ export interface TokenVerbs {
   revoke(token: string, kind: TokenKind): Promise<boolean>
 }
 
-/** @param newConfiguration returns a configuration that authenticates this server at an endpoint */
+/** @param newConfiguration creates an openid-client configuration that authenticates this server at an endpoint */
 export function tokenVerbs(
   { credentials }: DomainSettings,
   newConfiguration: (endpoint: AuthenticatedEndpoint) => Promise<oidc.Configuration>,
@@ -79,7 +79,7 @@ async function isAccepted(config: oidc.Configuration, token: string, endpoint: s
       throw error
     })
   if (status === 200) return true
-  // Status 429 (too many requests) says nothing about the token.
+  // Status 429 (too many requests) does not mean that the token was rejected.
   if (status >= 400 && status < 500 && status !== 429) return false
   throw new LoginError('introspection_failed', { details: { endpoint: 'userinfo_endpoint', status } })
 }

@@ -47,8 +47,8 @@ export async function finishLogin(
 }
 
 /**
- * Applies the rules of {@link signIn}. If the user is not in `groups.required`, locks the user out of an existing
- * account.
+ * Signs the user in according to the rules of {@link signIn}. If the user is in none of the groups in
+ * `groups.required`, locks the user out of an existing account.
  */
 async function admit(
   { claims, accessToken, grantedScopes, userInfoFailure, issuer, subject }: Redeemed,

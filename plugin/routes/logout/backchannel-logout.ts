@@ -52,7 +52,7 @@ export async function backchannelLogout(
 interface EndedByIdp extends Pick<SessionFilter, 'subject' | 'sid'> {
   /** The number of sessions that ended, or null if it is unknown. */
   readonly sessions: number | null
-  /** Sessions of the same user that may have ended at the IdP as well. */
+  /** Other sessions of the same user, which may have ended at the IdP too. */
   readonly candidates: readonly OpenSession[]
 }
 

@@ -33,7 +33,8 @@ export async function frontchannelLogout(
         fields: {},
       })
     }
-    // Express servers often forbid showing their pages in a frame. The IdP shows this page in one.
+    // Express servers often forbid browsers to show their pages in a frame, but the IdP's page requests this address in
+    // a frame.
     res.removeHeader('X-Frame-Options')
     res
       .status(200)
