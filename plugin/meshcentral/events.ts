@@ -3,7 +3,7 @@ import type { MeshRequest, MeshServer, MeshUser, MeshUserGroup, MeshWeb } from '
 
 /** Sends an event as MeshCentral itself does. Open pages receive it, and MeshCentral's event log stores it. */
 export function dispatch(server: MeshServer, web: MeshWeb, targets: readonly string[], event: object | string): void {
-  // With the database AceBase, the server exits when it stores a member with the value undefined.
+  // Remove members with the value undefined. With the database AceBase, the server exits when it stores such a member.
   server.DispatchEvent([...targets], web, typeof event === 'string' ? event : withValues(event))
 }
 

@@ -10,8 +10,8 @@ export interface LockdownOptions {
   /** Called once, for the first user whom the lockdown refuses. */
   readonly onDropped: (user: string) => void
   /**
-   * Called if the first request lacks members that MeshCentral should set. The lockdown then applies to all domains
-   * again.
+   * Called if MeshCentral did not set all expected members of the first request. The lockdown then applies to all
+   * domains again.
    */
   readonly onMissing: (names: readonly string[]) => void
 }

@@ -53,8 +53,8 @@ export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions
     } else if (path === domainPaths.login && req.method === 'GET') loginPage(req, res, next)
     else if (path === domainPaths.base && req.method === 'GET') rootPage(req, res, next)
     else {
-      // Tell the user about the ended session at the browser's next request, on any path. Later requests do not send
-      // the session any more.
+      // Remember in a cookie that the session ended, so that the login page can tell the user. The browser's later
+      // requests do not send the ended session any more.
       if (!domainPaths.all.has(path) && hasEnded(request)) carrySessionEnded(res)
       next()
     }

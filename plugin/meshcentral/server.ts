@@ -131,7 +131,7 @@ export interface MeshUser {
   oidcrights?: number
   /** Issuer of the last login. Only the plugin uses this member; MeshCentral just stores it. */
   oidcissuer?: string
-  /** Realms: groups of users who administer each other. */
+  /** Ids of the account's realms. Site admins with realms can administer only users in the same realms. */
   groups?: readonly string[]
   /** Bit 1: the user has an image. */
   flags?: number
@@ -179,12 +179,12 @@ export interface MeshCookie {
   readonly r?: unknown
   readonly p?: unknown
   readonly expire?: unknown
-  /** The device and the port to which a tunnel leads. */
+  /** In the cookie of a tunnel: the device and its port that the tunnel connects to. */
   readonly nodeid?: unknown
   readonly tcpport?: unknown
-  /** The session that the cookie was sealed for, in the form that `cookie-owner.ts` writes. */
+  /** The owner of the cookie, as `writeOwner` in `cookie-owner.ts` writes it. */
   readonly oidcSession?: unknown
-  /** Milliseconds since 1970, always a multiple of 1,000. */
+  /** When the cookie was sealed, in milliseconds since 1970. Always a multiple of 1,000. */
   readonly time?: unknown
 }
 

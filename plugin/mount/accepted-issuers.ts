@@ -30,7 +30,8 @@ export class AcceptedIssuers {
    */
   readonly accepts: IssuerRule = ({ domainKey, issuer }) => {
     const domain = this.#domains.get(domainKey)
-    // Check the common case first, because this runs at each request.
+    // Compare with the published issuer first, because nearly every session has it and this function runs at each
+    // request.
     if (!domain || domain.published === issuer) return true
     const { published, configured, previous } = domain
     if (previous.some((accepted) => isSameSpelling(accepted, issuer))) return true

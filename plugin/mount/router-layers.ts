@@ -8,7 +8,10 @@ export interface RouterLayer {
   readonly route?: { readonly methods?: Readonly<Record<string, boolean>> }
   /** The part of the path that the last `match` call matched. Set in Express 4, and in Express 5 before 5.3. */
   readonly path?: string
-  /** Whether the layer matches a path. Express 5.3 and later return the match itself. */
+  /**
+   * Whether the layer matches a path. In Express 5.3 and later, returns an object with the matched path instead of
+   * `true`.
+   */
   match?(path: string): boolean | { readonly path: string }
 }
 

@@ -28,8 +28,8 @@ export function groupChanges(
 ): GroupChanges {
   if (memberOf === 'unknown') return { join: [], leave: [] }
   const chosen = memberOf.filter((group) => sync === 'all' || sync.some((name) => isNamed(group, name)))
-  // Two groups with the same name share one mirrored group. The user leaves the mirrored group only after leaving both
-  // groups.
+  // Two groups of the IdP with the same name share one mirrored group. A user leaves the mirrored group only after
+  // leaving both.
   const wanted = new Map(chosen.map(({ name }) => [mirrorKey(name), name]))
   const current = new Set(mirrored.map(mirrorKey))
   const isTooMany = wanted.size > MOST_MIRRORED

@@ -4,7 +4,10 @@ import type { Claims } from '../profile.ts'
 
 /** A group that the user is in, according to the IdP. */
 export interface Membership {
-  /** Name of the mirrored group. It is the display name, if the group has one. */
+  /**
+   * The group's display name, if it has one. Otherwise the identifier that the IdP sent. The mirrored group gets this
+   * name.
+   */
   readonly name: string
   /** Other names of the group that rules may use: an object id, an address, or a resource name. */
   readonly aliases: readonly string[]

@@ -68,7 +68,7 @@ export interface Transactions {
 export function createTransactions(secret: string | undefined, now: () => number): Transactions {
   const seal = createSeal(secret ?? randomBytes(32), 'login transaction')
   /**
-   * The time at which the cookie of each finished login expires, by the digest of the login's state. The oldest is
+   * Maps the digest of each finished login's state to the time at which the login's cookie expires. The oldest is
    * first.
    */
   const finished = new Map<string, number>()

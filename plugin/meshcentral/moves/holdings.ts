@@ -8,7 +8,7 @@ export interface Holdings {
   readonly email: string | null
   readonly locked: boolean
   readonly siteAdmin: boolean
-  /** Bit mask of rights on the server. Rights that IdP groups granted are not included. */
+  /** Bit mask of the account's rights on the server. Rights that IdP groups granted are not included. */
   readonly siteRights: number
   readonly deviceGroups: readonly { readonly id: string; readonly name: string; readonly rights: number }[]
   /** The account's user groups. Mirrored groups are not included, because the IdP decides who is a member. */

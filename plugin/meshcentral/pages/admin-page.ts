@@ -21,7 +21,7 @@ export interface AdminPageOptions {
   readonly server: Pick<MeshServer, 'config'>
   readonly secret: string
   readonly status: () => readonly DomainStatus[]
-  /** Returns notes about the server for an administrator of the domain. */
+  /** Returns notes about the server's settings that an administrator of the domain should read. */
   readonly notes: (domainKey: string) => readonly string[]
   readonly checks: LiveChecks
   readonly moves: Pick<AccountMoves, 'find' | 'suggestions' | 'move'>

@@ -125,8 +125,8 @@ export class MeshLoginTokens implements LoginTokens {
 }
 
 /**
- * Returns the id of a record. It contains a digest of the user's id, because some databases limit ids to 256 characters
- * or ignore letter case.
+ * Returns the id of a user's record. It contains a digest of the user's id, because some databases limit ids to 256
+ * characters or ignore letter case.
  */
 function idOf(kind: Kind, user: string): string {
   return `${TYPE}/${kind}/${createHash('sha256').update(user).digest('hex')}`

@@ -44,8 +44,8 @@ export function readOwner({ oidcSession: value, time }: MeshCookie): CookieOwner
   }
   if (typeof sealedAt === 'number') return { kind: 'unknown', sealedAt }
   if (isJsonObject(value)) return { kind: 'none' }
-  // MeshCentral's time has whole seconds. So a cookie that was sealed in the same second as a revocation counts as
-  // older, and is revoked.
+  // MeshCentral rounds the time of a cookie down to seconds. So a cookie that was sealed in the same second as a
+  // revocation counts as older than the revocation, and is revoked.
   return { kind: 'unknown', sealedAt: typeof time === 'number' ? time : 0 }
 }
 

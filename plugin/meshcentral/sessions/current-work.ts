@@ -64,8 +64,9 @@ export function followWork(db: MeshDatabase): CurrentWork {
   return {
     get: () => storage.getStore(),
     run(work, task) {
-      // Node emits these events in the asynchronous context of the connection. Emit them in the request's context
-      // instead. For example, MeshCentral decodes the cookie of an upload only after the body has arrived.
+      // Node.js emits the events of a request or web socket in the asynchronous context of the connection. Emit them in
+      // the context of the request instead. For example, MeshCentral decodes the cookie of an upload only after the
+      // body has arrived.
       for (const source of [work.request, work.socket]) {
         if (!source) continue
         replaceFunction(

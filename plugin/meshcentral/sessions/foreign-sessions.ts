@@ -62,7 +62,7 @@ export function markForeign(
     const isUnchanged = own !== undefined && session === sessionBefore && user === own.user && session?.x === own.x
     if (isUnchanged || !session || typeof user !== 'string' || !isOurs(user, domains)) return
     if (ownSession(req) || foreignSession(req)) return
-    // Set `x` now, because MeshCentral gives some sessions their `x` only at the next request.
+    // Set `x` now, because the mark contains it. MeshCentral gives some sessions their `x` only at the next request.
     session.x ??= randomBytes(6).toString('base64')
     session[KEY] = { user, x: session.x, ...writeOwner(sessionOwner(brought.get(user), user, now())) }
   }

@@ -18,14 +18,16 @@ export interface SeenSession {
   readonly x: string
 }
 
-/** Selects sessions by keys. If the keys have times, selects only sessions that began before the key's time. */
+/**
+ * Selects sessions by their revocation keys. If a key has a time, it selects only sessions that began before that time.
+ */
 export type SessionSelector = readonly string[] | RevocationTimes
 
 /** A session or a sealed cookie, with the keys that end it. */
 interface Keyed {
   /**
-   * The revocation keys of all IdP sessions that the session has belonged to. There may be several, because another
-   * login can change the `sid`.
+   * The revocation keys of all IdP sessions that the session has belonged to. A login in another tab can add keys,
+   * because it can change the `sid`.
    */
   keys: readonly string[]
   readonly startedAt: number
@@ -61,7 +63,7 @@ export class OpenSessions {
   /** Sessions by handle, in order of use. */
   readonly #sessions = new Map<string, TrackedSession>()
   readonly #sessionKeys = new KeyIndex<TrackedSession>()
-  /** Sessions by user and `x`, in the form of MeshCentral's `destroyedSessions`. */
+  /** Tracked sessions by `<user id>/<x>`. MeshCentral's `destroyedSessions` uses the same keys. */
   readonly #byName = new Map<string, TrackedSession>()
   /** The number of each user's sessions. */
   readonly #counts = new Map<string, number>()
@@ -78,7 +80,7 @@ export class OpenSessions {
   }
 
   /**
-   * Records a request of a session, and tracks the session from then on.
+   * Records that a session sent a request. From its first request on, the session is tracked.
    *
    * @param socket the web socket that the request opened
    * @param keys the session's keys, if the caller has them
@@ -169,7 +171,7 @@ export class OpenSessions {
   }
 
   /**
-   * Drops the selected sessions and closes their sockets. The key from `keyOfSealed` selects the user's sockets that
+   * Drops the selected sessions and closes their sockets. A key from `keyOfSealed` selects the user's sockets that
    * cannot be attributed to a session.
    */
   end(selector: SessionSelector): void {
@@ -228,8 +230,8 @@ export class OpenSessions {
 }
 
 /**
- * Returns the revocation keys of an open session: its own key, and the keys of everything that an IdP may name in a
- * logout.
+ * Returns the revocation keys of an open session: its own key, and a key for each value by which an IdP may select it
+ * in a logout.
  */
 export function keysOfOpen(signIn: CookieSignIn): readonly string[] {
   return [keyOfHandle(signIn.handle), ...keysOfSignIn(signIn)]

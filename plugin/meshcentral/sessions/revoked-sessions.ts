@@ -10,7 +10,10 @@ import { cleanUpWhileSteady } from './steady-cleanup.ts'
  */
 export type RevocationTimes = ReadonlyMap<string, number>
 
-/** A revocation, as stored in memory and in the database. Both times are milliseconds since 1970. */
+/**
+ * A revocation, as stored in memory and in the database: the time of the revocation, and the time until which it is
+ * stored. Both are milliseconds since 1970.
+ */
 interface RevocationRow {
   readonly endedAt: number
   readonly until: number
@@ -21,8 +24,8 @@ const PREFIX = `${TYPE}/ended/`
 /** The key that revokes every session. */
 const EVERYTHING = 'everything'
 /**
- * Limit of rows. Beyond it, the oldest rows are dropped, and every session that began before a dropped row was made is
- * revoked.
+ * Limit of stored revocations. Beyond it, the oldest are dropped. Sessions that began before a dropped revocation are
+ * all revoked, so that none becomes valid again.
  */
 const MOST = 50_000
 /** Delay before the database is tried again after a failure. */
@@ -131,7 +134,7 @@ export class RevokedSessions implements RevocationStore {
     )
     const addedMeanwhile = this.#isLoaded ? [] : [...this.#rows]
     this.#merge((records ?? []).flatMap(rowIn).sort(([, a], [, b]) => a.endedAt - b.endedAt))
-    // Rows that were added during the first read are the newest, so move them to the end.
+    // Revocations that were added during the first read are the newest, so move them to the end of the map.
     for (const [key, row] of addedMeanwhile) this.#keep(key, row)
   }
 
@@ -154,7 +157,7 @@ export class RevokedSessions implements RevocationStore {
     })
   }
 
-  /** Adds rows from the database and reports the new ones. */
+  /** Adds revocations from the database to those in memory, and reports the new ones to the listener. */
   #merge(rows: readonly (readonly [key: string, row: RevocationRow])[]): void {
     const times = new Map<string, number>()
     for (const [key, row] of rows) {
@@ -250,7 +253,10 @@ export class RevokedSessions implements RevocationStore {
   }
 }
 
-/** Reads a row from a database record. Returns an empty list if this plugin did not write the record. */
+/**
+ * Reads a revocation from a database record. Returns a list with the revocation, or an empty list if this plugin did
+ * not write the record.
+ */
 function rowIn({ _id, endedAt, until }: Members): readonly (readonly [key: string, row: RevocationRow])[] {
   if (typeof _id !== 'string' || !_id.startsWith(PREFIX)) return []
   return typeof endedAt === 'number' && typeof until === 'number'

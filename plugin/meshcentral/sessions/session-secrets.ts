@@ -72,7 +72,8 @@ export class SessionSecrets {
   /**
    * Stores a session's tokens until `until`. The write runs in the background, so that no login waits for it.
    *
-   * @returns the key (`keyOfHandle`) of the session that lost its tokens to stay within the limit, or undefined
+   * @returns the key (`keyOfHandle`) of the session whose tokens were removed because of the limit. Undefined if there
+   *   is none
    */
   keep(signIn: SignIn, handle: string, until: number): string | undefined {
     const { idToken, tokens } = signIn
@@ -148,7 +149,7 @@ export class SessionSecrets {
     this.#entries.clear()
     this.#matching.clear()
     for (const record of [...(records ?? [])].sort((a, b) => Number(a.until) - Number(b.until))) this.#index(record)
-    // Entries that were added during the load are the newest, so move them to the end.
+    // Entries that were added while the database was read are the newest, so move them to the end of the map.
     for (const entry of addedMeanwhile) this.#put(entry)
   }
 

@@ -156,8 +156,8 @@ export class MeshSessions implements Sessions {
     const { revocations, open, secrets } = this.#options
     const keys = keysOfFilter(filter)
     const sessions = open.find(keys)
-    // Some sessions have belonged to several IdP sessions, and have the keys of all of them. The cookie contains only
-    // the current keys, so end these sessions by their own key too.
+    // Some sessions have belonged to several IdP sessions, and this process tracks the keys of all of them. The
+    // session's cookie contains only the current keys. So revoke these sessions by their own key too.
     const moved = sessions.filter((session) => open.keysOf(session).length > keysOfOpen(session.signIn).length)
     const endedAt = endOfNow(revocations, this.#now())
     const written = Promise.all([
@@ -217,10 +217,10 @@ export class MeshSessions implements Sessions {
   }
 
   /**
-   * Cleans up after ended sessions: MeshCentral's own list marks them as destroyed, their sockets are closed, and their
-   * tokens are deleted. Sealed cookies of a session contain its keys, so they stop working with it. Cookies of an
-   * unidentified session stop working when the user's last session ends. One call handles all sessions, because an IdP
-   * may end thousands.
+   * Cleans up after ended sessions: adds them to MeshCentral's list of destroyed sessions, closes their sockets, and
+   * deletes their tokens. Sealed cookies contain the keys of their session, so they stop working when it ends. Cookies
+   * of an unidentified session stop working when the user's last session ends. One call handles all sessions, because
+   * an IdP may end thousands.
    *
    * @param relayed sessions of which only the user and `x` are known
    * @returns the writes in progress
