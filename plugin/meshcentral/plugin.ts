@@ -105,7 +105,7 @@ class PluginStart {
         ),
       onMissing: (names) => this.#turnOff(`on a request it lacks ${names.join(', ')}`),
     })
-    // Check the configuration before the `oidc` objects are removed.
+    // Check the configuration now, because the next step removes the `oidc` objects from it.
     this.#reading = checkMeshCentralServer(server.config, { isLoaded: true })
     this.#takenDomains = hasOwnStrategy(server) ? undefined : takeOver(server.config.domains)
     this.#passwordAccounts = passwordAccounts(this.#takenDomains ?? new Map())

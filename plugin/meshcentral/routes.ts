@@ -95,7 +95,8 @@ export class EndedVisits {
 
   /** Remembers a request. Call this before the guard removes the session from the request. */
   note(req: MeshRequest): void {
-    // Check the plugin's record in the session, because MeshCentral may already have removed the user from it.
+    // Check the plugin's record of the login in the session, because MeshCentral may already have removed the user from
+    // the session.
     if (!req.ws && req.xdomain && cookieSignIn(req)?.domainKey === req.xdomain.id) this.#requests.add(req)
   }
 

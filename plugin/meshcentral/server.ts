@@ -11,9 +11,9 @@ export interface MeshServer {
   readonly currentVer?: unknown
   /** The folder of its configuration and its database. */
   readonly datapath: string
-  /** Missing until MeshCentral has set up its HTTP routes. */
+  /** The web server. Missing until MeshCentral has set up its HTTP routes. */
   readonly webserver?: MeshWeb | null
-  /** Missing until MeshCentral has set up its HTTP routes. */
+  /** The server's certificates. Missing until MeshCentral has set up its HTTP routes. */
   readonly certificates?: { readonly CommonName: string } | null
   /** MeshCentral's key for sealed cookies, of at least 32 bytes. Null until it was read from the database. */
   readonly loginCookieEncryptionKey?: Buffer | null
@@ -27,7 +27,7 @@ export interface MeshServer {
   DispatchEvent(targets: readonly string[], source: unknown, event: object | string): void
   /** Registers a receiver for all events that are sent to one of these targets. */
   AddEventDispatch?(targets: readonly string[], receiver: MeshEventReceiver): void
-  /** Set if other servers share the database. */
+  /** An object if other servers share the database. */
   readonly multiServer?: object | null
   /** Encrypts a cookie, by default with the server's key. Returns null if the encryption fails. */
   encodeCookie(content: object, key?: unknown): string | null

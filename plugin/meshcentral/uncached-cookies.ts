@@ -89,7 +89,9 @@ function keepFromCaches(url: string, res: ServerResponse): void {
   else res.setHeader('Cache-Control', cacheControl === '' ? 'private' : `${cacheControl}, private`)
 }
 
-/** Whether the last part of the path has a file extension other than `.ashx`, which MeshCentral's own pages have. */
+/**
+ * Whether the last part of the path has a file extension. MeshCentral's own pages have `.ashx`, which does not count.
+ */
 function namesFile(url: string): boolean {
   const [path = ''] = url.split('?', 1)
   const name = path.slice(path.lastIndexOf('/') + 1)

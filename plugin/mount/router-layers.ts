@@ -4,7 +4,7 @@ import type { HostApp } from '../routes/route-table.ts'
 export interface RouterLayer {
   /** The layer's handler. If the layer is a mounted router, the handler has a `stack`. */
   readonly handle?: unknown
-  /** Set for routes such as `app.get(…)`, undefined for `app.use(…)`. */
+  /** The route, if the layer was added by `app.get(…)` or the like. Undefined for `app.use(…)`. */
   readonly route?: { readonly methods?: Readonly<Record<string, boolean>> }
   /** The part of the path that the last `match` call matched. Set in Express 4, and in Express 5 before 5.3. */
   readonly path?: string

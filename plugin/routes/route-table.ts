@@ -71,15 +71,16 @@ export function mountRoutes(
     if (!match) return next()
     const { strategy, name } = match
     const route = routes[name]
-    // Refuse HEAD here. Otherwise Express would run the host's own logout, which does not revoke the session or sign
-    // out at the IdP.
+    // Refuse HEAD requests to the logout path. Otherwise Express would run the host's own logout, which neither revokes
+    // the session nor signs the user out at the IdP.
     const isRefused = name === 'logout' ? req.method === 'HEAD' : name === 'frontchannelLogout' && req.method !== 'GET'
     if (isRefused) {
       res.setHeader('Allow', route.methods.join(', '))
       res.status(405).end()
       return
     }
-    // Ignore other methods, because a link preview or a scanner that sends HEAD must not use up a login.
+    // Ignore requests with other methods. For example, a link preview or a scanner that sends HEAD must not use up a
+    // login.
     if (!route.methods.includes(req.method)) return next()
     const begin = (error?: unknown) => {
       const isAnotherPage = error === undefined && name === 'callbacks' && !isForCallback(strategy, deps, req)

@@ -102,7 +102,7 @@ export class SessionChecks {
     const { host, clock, everyMs } = this.#options
     this.#look = clock.after(Math.min(everyMs, LOOK_MS), async () => {
       const due = host.sessions.inUse?.(this.#domainKey, everyMs) ?? []
-      // Skip a session that another process renewed within half of `everyMs`.
+      // Skip sessions that another process renewed within half of `everyMs`, because they need no check yet.
       await this.#checkAll(due, everyMs / 2)
       if (!this.#isClosed) this.#lookLater()
     })

@@ -3,13 +3,13 @@ import { claimAt } from '../claim-path.ts'
 import type { Claims } from '../profile.ts'
 import type { Memberships } from './memberships.ts'
 
-/** Limit of names that one log line lists. */
+/** Limit of the names of groups or claims that one log line lists. */
 const MOST_SHOWN = 50
 
 /** The parts of a login that show which groups the IdP sent. */
 export interface GroupEvidence {
   readonly claims: Claims
-  /** Null if the IdP does not name the granted scopes, which means that it granted all requested ones. */
+  /** The scopes that the IdP granted. Null if it does not name them, which means that it granted all requested ones. */
   readonly grantedScopes: readonly string[] | null
 }
 

@@ -101,7 +101,7 @@ function rangeOf(text: string): { readonly address: ipaddr.IPv6; readonly bits: 
 }
 
 function mapped(text: string): ipaddr.IPv6 | undefined {
-  // Refuse abbreviations such as `127.1` and `0x7f000001`, which the library would accept.
+  // Refuse abbreviated addresses such as `127.1` and `0x7f000001`, which the library would accept.
   if (isIP(text) === 0) return undefined
   // Remove the zone of an IPv6 address, because the library accepts only letters and digits in it.
   const address = ipaddr.parse(text.replace(/%.*/s, ''))

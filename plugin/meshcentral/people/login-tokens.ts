@@ -28,7 +28,8 @@ type Kind = 'seen' | 'suspended'
 
 const TYPE = 'meshcompanionlogin'
 /**
- * Least time between two writes of a user's renewal. Sessions are renewed every few minutes, but the limit is in days.
+ * Least time between two writes of the time of a user's last renewal. Sessions are renewed every few minutes, but the
+ * limit for login tokens is in days.
  */
 const NOTED_MS = 60 * 60_000
 /** Limit of remembered writes, one for each user. Beyond it, the oldest is dropped. */

@@ -95,7 +95,7 @@ export class SessionSecrets {
     // Another server with the same database may have stored the tokens.
     if (!this.#entries.has(key)) this.#index((await this.#recordOf(key)) ?? {})
     const entry = this.#entries.get(key)
-    // If the session ended meanwhile, it has no entry, and its tokens must not be stored again.
+    // If the session has ended, there is no entry for it. Its tokens must not be stored again.
     if (entry) await this.#write(handle, tokens, entry.until, entry.keys)
   }
 

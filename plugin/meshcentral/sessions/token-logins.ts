@@ -110,7 +110,10 @@ export function refuseTokenLogins(
   )
 }
 
-/** Least time between two log lines about the same user and reason, in milliseconds. Tools retry every few seconds. */
+/**
+ * Least time between two log lines about the same user and reason, in milliseconds. Programs with a refused token try
+ * again every few seconds.
+ */
 const LOGGED_MS = 60 * 60_000
 /** Limit of remembered log lines. Beyond it, the oldest is dropped. */
 const MOST_LOGGED = 1_000

@@ -23,7 +23,7 @@ export interface Exchanged {
   readonly idToken: string
   /** The access token and the tokens that came with it. Null if the flow or the IdP issues no access token. */
   readonly tokens: Tokens | null
-  /** Null if the IdP does not name the granted scopes, or if the flow grants none. */
+  /** The scopes that the IdP granted. Null if it does not name them, or if the flow grants none. */
   readonly grantedScopes: readonly string[] | null
   /** When the tokens were requested, in milliseconds since 1970. Null if the flow has no token request. */
   readonly requestedAt: number | null
@@ -101,7 +101,7 @@ async function redeemCode(callback: URL, frontToken: string | undefined, exchang
   const keys = requestKeys(metadata, client, deps.keySet)
   const requestedAt = now()
   const response = await oidc.authorizationCodeGrant(config, callback, checks, undefined, await proofFor(dpop, config))
-  // This client requires bound tokens, because anyone who steals an unbound token can use it.
+  // Refuse an access token that is not bound to the client's key, because anyone who steals such a token can use it.
   if (dpop && response.token_type !== 'dpop') {
     throw new LoginError('access_token_invalid', { details: { reason: 'it is not bound to the key of this server' } })
   }

@@ -84,7 +84,8 @@ function findingIn(error: unknown, kind: Verified, rules: TimeRules): Finding {
   // The library uses this code for several errors. Only the error about an encrypted token has the token as its cause.
   if (code === 'OAUTH_UNSUPPORTED_OPERATION' && typeof fault?.cause === 'string')
     return encryptedUnexpectedly(fault.cause, kind)
-  // This error has no code. The library throws it if no algorithm is configured, published or assumed by default.
+  // The library throws an error without a code if no signature algorithm is configured, published or assumed by
+  // default.
   if ('fallback' in facts) return signedUnexpectedly(kind)
   if (typeof facts.claim === 'string') return otherClaim(facts.claim, facts)
   if (code !== 'OAUTH_INVALID_RESPONSE') return { details: {} }

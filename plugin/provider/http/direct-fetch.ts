@@ -91,7 +91,7 @@ function send({ url, init, signal, maxBytes }: Exchange, route: RequestOptions):
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const outgoing = request(url, { ...route, method: init.method, headers })
-    // Do not use Node's own `signal` option, because it adds a dozen listeners to each request.
+    // Do not pass `signal` to Node's request function, which would add a dozen listeners for each request.
     signal.addEventListener('abort', () => outgoing.destroy(new Error('aborted')), { once: true })
     outgoing.on('error', (error) => {
       const stale = outgoing.reusedSocket && 'code' in error && error.code === 'ECONNRESET'

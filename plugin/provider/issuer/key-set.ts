@@ -141,7 +141,7 @@ class ThrottledKeySet implements KeySet {
     this.#latest = request
     outcome.then(
       (document) => {
-        // If a later request was answered first, this answer is outdated.
+        // If a later key request was answered before this one, this answer is outdated.
         if (this.#usable && request.sentAt < this.#usable.requestedAt) return
         this.#usable = { address, requestedAt: request.sentAt, document }
       },

@@ -87,7 +87,7 @@ function readClaims(claims: Claims, { issuer, clientId }: LogoutTokenRules): Log
   if (!isText(jti)) return `jti is ${jti === undefined ? 'missing' : `not a text: received ${kindOf(jti)}`}`
   if (sub === undefined && sid === undefined) return 'both sub and sid are missing'
   if (sub !== undefined && !isText(sub)) return `sub is not a text: received ${kindOf(sub)}`
-  // Do not quote the value, because a session id is a secret.
+  // Do not quote the `sid`, because the id of a session is a secret.
   if (sid !== undefined && !isText(sid)) return `sid is not a text: received ${kindOf(sid)}`
   const refusedFromS = Math.min(isTime(exp) ? exp : Number.POSITIVE_INFINITY, Number(iat) + MAX_AGE_S + 1)
   return { issuer: iss, subject: sub ?? null, sid: sid ?? null, jti, refusedFromS }

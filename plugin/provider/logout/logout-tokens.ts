@@ -97,7 +97,7 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
       const token = await openIdToken(sent, settings).catch(refuse)
       const logout = inspectLogoutToken(token, rules, clock.now() / 1000)
       if (typeof logout === 'string') throw refusal(logout)
-      // Refuse a used token before requesting the IdP's keys.
+      // Refuse a used token first, so that a repeated token causes no request for the IdP's keys.
       used.assertUnused(logout)
       await verify(token, logout)
       return used.use(logout, () => act(logout))
