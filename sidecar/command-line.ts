@@ -130,14 +130,14 @@ function readOptions(): Values {
   try {
     return parseArgs({ options: OPTIONS }).values
   } catch (error) {
-    // The error message quotes a misplaced argument, which may be a database address with a password.
+    // Masks database addresses. The message quotes a misplaced argument, and this may be an address with a password.
     const message = (error instanceof Error ? error.message : String(error)).replaceAll(
       /postgres(ql)?:[^\s']*/gi,
       'postgres://…',
     )
     const [, unknown] = /^Unknown option '([^']*)'/.exec(message) ?? []
     const suggestion = unknown === undefined ? undefined : nearest(unknown.replace(/^-+/, ''), Object.keys(OPTIONS))
-    // Removes the advice that Node.js gives about arguments that begin with a dash.
+    // Node.js appends advice about arguments that begin with a dash. The advice is cut off.
     const [mistake] = message.split(/(?<=')\. |\.\n/)
     throw new UsageError(suggestion === undefined ? mistake : `${mistake}. Did you mean --${suggestion}?`, {
       cause: error,
@@ -170,7 +170,7 @@ function commandIn(values: Values): Command {
   return check ? { config, kind: 'check', live, public: address } : { config, kind: 'start' }
 }
 
-/** Returns the station that the value of an option names. */
+/** Returns the station in an option's value. Throws a {@link UsageError} if the value is not a station. */
 function stationIn(option: string, value: string): string {
   const station = parseStationKey(value)
   if (station === undefined) throw new UsageError(`--${option} needs a station, such as N0CALL-7`)

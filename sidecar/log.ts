@@ -64,7 +64,7 @@ export function createLog(
     },
     { write: (line) => void output.write(isText ? lineAsText(line) : line) },
   )
-  // The logger replaces its methods when its level changes, so each call looks its method up.
+  // `logger[level]` is looked up at each call, because the logger replaces its methods when its level changes.
   const writer =
     (level: Exclude<LogLevel, 'silent'>) =>
     (event: string, msg: string, fields: LogFields = {}) => {

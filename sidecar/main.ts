@@ -179,7 +179,7 @@ async function run({ settings, warnings }: Configuration, readAgain: () => Readi
     stopping.abort()
     const closed = starting?.then((sidecar) => sidecar.close()) ?? Promise.resolve(true)
     closed
-      // A failed start has closed everything, including the store, unless it rejects with this error.
+      // A failed start has closed the store, unless it rejects with a `StoreLeftOpenError`.
       .catch((error) => !(error instanceof StoreLeftOpenError))
       .then(async (isStoreClosed) => {
         if (isStoreClosed) await threadsIdle()

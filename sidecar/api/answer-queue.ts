@@ -54,7 +54,10 @@ export class AnswerQueue {
     this.#leaving.add(answer)
   }
 
-  /** Postpones sending the answers of this turn until all work that is already planned for its end is done. */
+  /**
+   * Ensures that answers are sent in this turn of the event loop even if they are queued by work that is already
+   * planned for the end of the turn.
+   */
   runLast(): void {
     this.#leaving.runLast()
   }
@@ -85,8 +88,8 @@ export class AnswerQueue {
 }
 
 /**
- * Releases the reservation when the response closes. If its connection closed before the answer was ready, releases it
- * at once.
+ * Releases the reservation when the response closes. If the response is closed already, because the client
+ * disconnected, releases the reservation at once.
  */
 export function releaseAfter(response: ServerResponse, reservation: Reservation): void {
   if (response.closed) reservation.release()

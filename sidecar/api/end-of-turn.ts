@@ -1,7 +1,10 @@
 /** Collects items and handles them together at the end of a turn of the event loop. */
 export interface AtEndOfTurn<Item> {
   add(item: Item): void
-  /** Postpones the handling of the items until all work that is already planned for the end of this turn is done. */
+  /**
+   * Plans one more run in this turn, after all work that is planned for the end of the turn so far. The run handles the
+   * items that this work adds.
+   */
   runLast(): void
 }
 

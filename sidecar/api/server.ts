@@ -104,8 +104,8 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
     loopback,
     async close() {
       await close()
-      // After a moment, closing the server cuts all connections. A registration from a cut connection may still be in
-      // progress.
+      // Closing the server cuts the remaining connections after a moment. But a registration from a cut connection may
+      // still be writing to the store, so its end is awaited.
       await handler.allDone()
     },
     certificateExpiresAt,

@@ -7,8 +7,8 @@ export interface FleetLimits {
   /** Maximum number of connections while no filter changes. During a change, {@link maxOpen} is the limit. */
   readonly places: number
   /**
-   * The limits for {@link planConnections}. They are one connection below `places`, so that a new connection can open
-   * before an old one closes.
+   * The limits for {@link planConnections}. They allow one connection less than `places`, so that a new connection can
+   * open before an old one closes.
    */
   readonly plan: PlanLimits
   /** Maximum number of open connections while filters change, including those that replace others. */

@@ -153,7 +153,7 @@ export class Fleet {
     for (const { connection } of this.#all()) connection.resume()
   }
 
-  /** Whether servers have a filter for each station. Stations for which no filter has room do not count. */
+  /** Whether each station is in a filter that a server has. Stations for which no filter has room do not count. */
   ready(): boolean {
     if (!this.#wanted) return false
     const filters = [...this.#members.values()].filter(({ isFilterSet }) => isFilterSet).map(({ stations }) => stations)

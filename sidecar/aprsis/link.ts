@@ -35,7 +35,7 @@ export interface LinkParts {
 
 /** The state of the link, for readiness and the status page. */
 export interface LinkStatus {
-  /** Whether servers have a filter for each station. Stations for which no filter has room do not count. */
+  /** Whether each station is in a filter that a server has. Stations for which no filter has room do not count. */
   readonly ready: boolean
   /** Whether at least one login is up. */
   readonly connected: boolean

@@ -16,8 +16,8 @@ export interface ClientState {
 /** The parts of the server's answer other than its messages. */
 export interface AnswerDetails {
   /**
-   * Whether messages since the last answer are missing, because the server dropped them for newer ones. An app can show
-   * a gap before `messages`.
+   * Whether some messages since the last answer are missing, because the server has replaced them by newer ones. An app
+   * can show a gap before `messages`.
    */
   readonly isTruncated: boolean
   /** New acks and rejections of messages that the station sent, oldest first; empty without the option `wantAcks`. */

@@ -51,7 +51,7 @@ export function closedError(): ClientError {
   return new ClientError('closed', 'The client was closed.')
 }
 
-/** Returns whether `code` is a code of the API. */
+/** Returns whether `code` is one of the API's error codes. */
 export function isApiCode(code: unknown): code is ApiErrorCode {
   return typeof code === 'string' && Object.hasOwn(API_CODES, code)
 }

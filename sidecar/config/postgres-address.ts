@@ -15,8 +15,9 @@ export function isAddress(database: string): boolean {
 }
 
 /**
- * Returns one address for each host in `address`. As in libpq, an address may name several hosts with their ports. Its
- * parameter that requests the primary is removed, because the sidecar always uses the primary.
+ * Returns one address for each host in `address`. As in libpq, an address may have several hosts with their ports. If
+ * the address has a parameter that selects the primary server, the parameter is removed, because the sidecar always
+ * uses the primary.
  */
 export function addressesOf(address: string): readonly string[] {
   const [scheme = ''] = /^\s*[a-z]+:\/\//i.exec(address) ?? []

@@ -4,16 +4,16 @@
  * has the form of one of these entries.
  */
 export const RESERVED_CALLSIGNS: readonly string[] = [
-  // Bulletins, announcements, and alerts of weather services.
+  // Addressees of bulletins, announcements and weather alerts.
   ...['BLN*', 'NWS*', 'SKY*', 'CWA*', 'BOM*'],
   // Addressees of general calls, beacons and tests.
   ...['ALL', 'BEACON', 'CQ', 'ID', 'QST', 'TEST'],
-  // Gateways to e-mail, text messages and Winlink.
+  // Addressees of gateways to e-mail, text messages and Winlink.
   ...['EMAIL*', 'SMS', 'SMSGTE*', 'WLNK*'],
-  // Services with information about stations, places and weather.
+  // Addressees of services with information about stations, places and weather.
   ...['FIND', 'MPAD', 'QRU', 'WHO-15', 'WHO-IS', 'WHOIS', 'WXBOT', 'WXYO'],
-  // Groups, and services that answer test messages.
+  // Addressees of groups, and of services that answer test messages.
   ...['ANSRVR', 'APRSPH', 'CQSRVR', 'DAPNET', 'REPEAT', 'WXSVR*'],
-  // Services for summits (SOTA) and satellites.
+  // Addressees of services for summits (SOTA) and satellites.
   ...['APRS2SOTA', 'APSPOT', 'SATSRV*', 'SOTA'],
 ]

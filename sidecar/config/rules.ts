@@ -159,7 +159,7 @@ function subjectIsAddress({ push }: Settings): readonly Problem[] {
   const url = URL.canParse(subject) ? new URL(subject) : undefined
   if (!url) return problem('is not an address')
   const host = (url.hostname || url.pathname.slice(url.pathname.lastIndexOf('@') + 1)).replace(/^\[|\]$/g, '')
-  // Apple refuses every notification if the subject is not on the public internet.
+  // Apple refuses every Web Push notification if the host of `subject` is not on the public internet.
   const isPrivate = isIP(host) === 0 ? isLocalName(host) : !isPublicAddress(host)
   return isPrivate ? problem('is not on the public internet, so push services refuse it') : []
 }

@@ -21,7 +21,7 @@ function table(
   return { description, type: 'object', additionalProperties: false, required, properties }
 }
 
-/** Returns the schema of a table that may be absent. If it is, its settings have their defaults. */
+/** Returns the schema of a table that may be absent. The settings of an absent table have their defaults. */
 function section(...parts: Parameters<typeof table>): MemberSchema {
   return { ...table(...parts), default: {} }
 }

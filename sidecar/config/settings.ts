@@ -116,8 +116,7 @@ export interface AckSettings {
   /** Minimum time between two acks for the same message, in milliseconds. */
   readonly minIntervalMs: number
   /**
-   * Limit of acks per minute that one sender causes at one station. At all stations together, the limit is ten times as
-   * high.
+   * Limit of acks per minute from one station to one sender. For all stations together, the limit is ten times as high.
    */
   readonly maxPerSenderPerMinute: number
 }
@@ -144,6 +143,6 @@ export interface StationsSettings {
 export interface BackupSettings {
   /** Folder for backups; null turns backups off. */
   readonly folder: string | null
-  /** Number of backups that are kept. */
+  /** Number of backups to keep. */
   readonly keep: number
 }

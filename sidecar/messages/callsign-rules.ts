@@ -15,10 +15,10 @@ export interface CallsignRules {
   isReserved(key: StationKey): boolean
   isBlocked(sender: string): boolean
   /**
-   * The registry without stations with a callsign that was reserved after they had registered. They stay registered
-   * until they expire, because the list may contain a mistake. Meanwhile, the sidecar neither requests nor stores their
-   * messages. `get` is called for each packet, so it uses the set of reserved stations that the last call of `keys`
-   * computed.
+   * The registered stations, except those whose callsign was reserved after they had registered. The excepted stations
+   * stay registered until they expire, because the list may contain a mistake. Meanwhile, the sidecar neither requests
+   * nor stores their messages. `get` is called for each packet. To save time, it uses the set of reserved stations that
+   * the last call of `keys` computed.
    */
   readonly activeStations: Pick<Stations, 'get' | 'keys' | 'besides'>
   /**
@@ -26,7 +26,7 @@ export interface CallsignRules {
    * device that wants messages to all of its SSIDs.
    */
   filterNames(): readonly string[]
-  /** Replaces the lists. */
+  /** Replaces the operator's lists of callsigns. */
   setLists(lists: CallsignLists): void
 }
 
@@ -107,7 +107,7 @@ export function createCallsignRules({
   }
 }
 
-/** Tells whether a callsign is on a list. */
+/** A function that returns whether a callsign matches a list. */
 type CallsignMatcher = (callsign: string) => boolean
 
 /**

@@ -28,7 +28,7 @@ export interface DeviceContents extends Device {
   readonly pushedThrough: number
   /** The newest cursor that the device has sent; 0 if it has sent none. */
   readonly newestCursor: number
-  /** The first push token of the device, if it has another one now; otherwise null. */
+  /** The first push token that the device registered; null if its token never changed. */
   readonly firstToken: string | null
   /** The result of the last try to notify the device; null if there was none. */
   readonly lastPush: PushResult | null

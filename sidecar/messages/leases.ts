@@ -22,7 +22,7 @@ export interface Leases {
 
 export interface Lease {
   readonly name: string
-  /** Name of the holder. */
+  /** Name of the process that holds the lease. */
   readonly instance: string
   readonly note: string
   readonly mine: boolean

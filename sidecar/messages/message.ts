@@ -5,8 +5,8 @@ export interface IncomingMessage {
   readonly from: StationKey
   readonly to: StationKey
   /**
-   * Set if this is a copy for another station: one of its devices wants messages to all SSIDs of its callsign. It names
-   * the station that stores the copy in its ring. Absent for the message in the ring of `to`.
+   * The station whose ring stores this copy of the message, if that station is not the addressee. One of its devices
+   * then wants messages to all SSIDs of the callsign. Absent for the copy in the ring of `to`.
    */
   readonly ring?: StationKey
   /** The sequence id after the last `{`, without trailing blanks; empty if the message has none. */
@@ -21,8 +21,8 @@ export function ringOf({ to, ring }: Pick<IncomingMessage, 'to' | 'ring'>): Stat
 }
 
 /**
- * Returns `to` and `ring` for a message from the ring of `station`. `addressee`: the message's addressee, if it is
- * another SSID of the station's callsign.
+ * Returns the members `to` and `ring` of a message that is in the ring of `station`. `addressee`: the message's
+ * addressee, if that is another SSID of the station's callsign.
  */
 export function destinationOf(
   station: StationKey,

@@ -9,9 +9,9 @@ import type { Device, Platform, StationKey } from './station.ts'
 export const PUSH_LEASE_MS = 30_000
 
 /**
- * The devices to notify, and when each is due. A device has one entry, from the first message of which it was not
- * notified until that notification is settled. The store writes the entry and the message in one transaction, so each
- * stored message leads to a notification. At most one notification per entry is in flight.
+ * The devices to notify, and when each is due. A device has one entry as long as it has messages of which it was not
+ * notified yet. The store writes the entry and the message in one transaction, so each stored message causes a
+ * notification. At most one notification per entry is in flight.
  */
 export interface PushQueue {
   /**
@@ -22,9 +22,10 @@ export interface PushQueue {
    */
   claim(free: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
   /**
-   * Ends a claim, whether the phone was notified or cannot be. The messages up to `claim.unpushed.newest` get no
-   * further notification. Newer messages are due when their own coalescing window ends, or now if it has ended. The
-   * operator sees `result` as the device's last result; without it, the former result stays.
+   * Ends a claim. Call when the phone was notified, or when it cannot be notified. The messages up to
+   * `claim.unpushed.newest` get no further notification. Newer messages are due when their own coalescing window ends,
+   * or now if it has ended. The operator sees `result` as the device's last result; without it, the former result
+   * stays.
    *
    * The phone may be notified again if this rejects, or if the process crashes before the result is written. While
    * other claims are in flight, the store may delay the write to write several results together.
@@ -32,8 +33,8 @@ export interface PushQueue {
   settle(claim: PushClaim, result?: PushResult): Promise<void>
   /**
    * Makes the device due again in `delayMs`. Messages that are stored meanwhile do not make the device due earlier, but
-   * become part of the postponed notification. The next claim has the given `tries` and `refusals`; 0 tries start a new
-   * notification. `result` is as for {@link settle}, but a crash may lose it.
+   * become part of the postponed notification. The next claim has the given `tries` and `refusals`. If `tries` is 0, it
+   * begins a new notification. `result` is as for {@link settle}, but a crash may lose it.
    */
   retryLater(
     claim: PushClaim,
@@ -47,8 +48,8 @@ export interface PushQueue {
    */
   onDue(listener: () => void): void
   /**
-   * Returns how many devices of a platform have an entry, as far as this process knows. Its run time is proportional to
-   * the number of entries.
+   * Returns how many devices of a platform have an entry in the queue, as far as this process knows. The call takes
+   * time proportional to the number of entries.
    */
   waiting(platform: Platform): number
   /** Stops all calls of listeners and all timers. Claims can still be settled. Idempotent. */
@@ -73,7 +74,7 @@ export interface PushClaim {
   readonly waitedMs: number
 }
 
-/** The messages that no notification to the device announced yet. */
+/** The messages of which the device was not notified yet. */
 export interface Unpushed {
   /** Number of messages, at least 1. */
   readonly count: number

@@ -32,8 +32,8 @@ const MAX_ICON_BYTES = 1000
  */
 const MAX_CACHE_BYTES = 16_000_000
 /**
- * Number of forms of an avatar in the cache: plain and compressed. The compressed form may be as large as the plain
- * one.
+ * Factor by which the size of an avatar is counted. The cache can have a plain and a compressed copy, and the
+ * compressed copy may be as large as the plain one.
  */
 const FORMS = 2
 /** Number of avatars that a request reads from the store before other requests have their turn. */
@@ -53,7 +53,7 @@ export class AvatarCache {
   /** Cached avatars by hash; the most recently requested one is last. */
   readonly #pieces = new Map<string, AvatarPiece>()
   #bytes = 0
-  /** The most recent read of avatars. The next read starts when it ends. */
+  /** The most recent read of avatars from the store. The next read starts when that read ends. */
   #lastRead: Promise<unknown> = Promise.resolve()
   /** The promise that the most recent call of {@link AvatarCache.ownTurn} returned. */
   #lastTurn: Promise<void> = Promise.resolve()

@@ -32,8 +32,8 @@ export function createAnswerSender(): AnswerSender {
     const release = () => {
       if (free.length < MAX_FREE) free.push(memory)
     }
-    // If the answer is not sent yet, its client reads slowly, or the answer waits for an earlier one on the same
-    // connection.
+    // An answer is not finished yet if the client reads slowly, or if an earlier answer on the same connection must be
+    // sent first.
     if (response.writableFinished) release()
     else response.once('finish', release)
   }

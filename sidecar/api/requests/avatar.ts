@@ -61,8 +61,7 @@ function iconFault(icon: string): string | undefined {
   if (icon.length > MAX_ICON_CHARACTERS) return `An icon's name has at most ${MAX_ICON_CHARACTERS} characters.`
   // If a name could contain a line break, two different avatars could have the same hash.
   if (/\p{Cc}/u.test(icon)) return "An icon's name has no control characters."
-  // Every answer with this avatar would contain the unpaired surrogate, and strict JSON parsers would refuse the
-  // answer.
+  // Every answer with this avatar would contain an unpaired surrogate, and strict JSON parsers would refuse the answer.
   return /\p{Cs}/u.test(icon)
     ? "An icon's name must be well-formed Unicode, but it has half of a surrogate pair."
     : undefined

@@ -56,7 +56,8 @@ export function receiveBody(request: IncomingMessage, response: ServerResponse):
       if (size > MAX_BODY_BYTES) resolve({ kind: 'too_large', drained: true })
       else resolve({ kind: 'whole', bytes: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) })
     })
-    // If a connection ends early, it emits `error` and `close`, or only `close`.
+    // If the client disconnects before the whole body has arrived, the request emits `error` and `close`, or only
+    // `close`.
     const aborted = () => resolve({ kind: 'aborted' })
     request.on('error', aborted)
     request.on('close', aborted)

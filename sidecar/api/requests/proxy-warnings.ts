@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Log } from '../../log.ts'
 
 /**
- * Warns the operator if all clients of a proxy count as one. The proxy is then not trusted, or sends no
+ * Warns the operator if all clients behind a proxy count as one client, because the proxy is not trusted or sends no
  * `X-Forwarded-For`. Each of the two warnings is logged once, with the configuration line to add.
  */
 export type ProxyWarnings = (request: IncomingMessage) => void

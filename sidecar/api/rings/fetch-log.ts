@@ -1,7 +1,10 @@
 import type { Log } from '../../log.ts'
 import type { StationKey } from '../../messages/store.ts'
 
-/** Logs each fetched message, so that the operator can trace a message. `since`: the cursor of the request. */
+/**
+ * Logs each message that a phone fetched, so that the operator can find out what happened to a message. `since`: the
+ * cursor of the request.
+ */
 export function logFetched(log: Log, station: StationKey, stamps: readonly number[], since: number): void {
   for (const stamp of stamps)
     if (stamp > since)

@@ -18,7 +18,7 @@ interface LocalRingsParts {
   readonly log: Log
 }
 
-/** A load of a ring from the history that is in progress. */
+/** A ring that is being loaded from the history. */
 interface Load {
   /** Messages that were stored during the load. */
   readonly late: StoredMessage[]

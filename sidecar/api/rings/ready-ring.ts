@@ -18,11 +18,11 @@ export interface ReadyRing {
   readonly stamps: number[]
   readonly senders: StationKey[]
   ends: number[]
-  /** Offset of the oldest record in `space`. */
+  /** Offset in `space` at which the oldest message's record begins. */
   begin: number
   /**
-   * The records in order, each followed by a comma. They are in a buffer, outside V8's heap. When they were strings,
-   * rings that changed often took several times their size until the next garbage collection.
+   * The records in order, each followed by a comma. They are in a buffer, outside V8's heap. As strings, the records of
+   * a ring that changes often would take several times their size until the next garbage collection.
    */
   space: Buffer
   /** Whether an answer uses bytes of `space`. Then records may be appended, but existing bytes must not change. */
@@ -33,7 +33,7 @@ export interface ReadyRing {
 
 /** The messages of a ring that are newer than a cursor, and the avatar hashes of their senders, in one snapshot. */
 export interface Slice {
-  /** Index of the first message in the ring. */
+  /** Index in the ring of the slice's first message. */
   readonly first: number
   readonly avatarChanges: number
   /** The records, oldest first, separated by commas as in a JSON array. They remain valid when the ring changes. */

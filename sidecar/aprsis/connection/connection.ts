@@ -13,7 +13,7 @@ const STABLE_MS = 60_000
 
 /**
  * Limit of moves: logins by which a connection tries to reach a server that no other listener uses. Without a limit,
- * the connection would never stop if the address has only one server.
+ * the connection would log in again and again if the address has only one server.
  */
 const MAX_MOVES = 3
 
@@ -65,7 +65,7 @@ export interface ConnectionParts {
   readonly lines: Pick<LineIntake, 'take'>
   /** Returns a random number from 0 to below 1. */
   readonly random: () => number
-  /** Whether this process has its callsign to itself now. While this is false, no login begins. */
+  /** Whether a login with the callsign may begin now. False while another process could use the callsign too. */
   readonly mayLogIn: () => boolean
   /** Whether the connection should try to log in to another server, because another listener uses this one. */
   readonly avoids: (server: string) => boolean

@@ -32,8 +32,8 @@ interface FilterExchangeParts {
  * Changes the filter of a running login. At most one `#filter` line awaits its answer.
  *
  * - `login`: the login line is not sent yet. It will contain the newest filter.
- * - `settled`: the server has confirmed the newest filter. A silent server has received the newest filter, but has not
- *   confirmed it.
+ * - `settled`: the server has confirmed the newest filter. Or the server is silent, and the newest filter was sent to
+ *   it.
  * - `asked`: a `#filter` line waits up to 10 s for its answer, and is sent at most twice. After an answer, the state is
  *   `settled`, or the next `#filter` line is sent if the filter has changed meanwhile. A server that does not answer is
  *   *silent*.
@@ -47,7 +47,10 @@ export class FilterExchange {
   #wanted: string
   /** The newest filter that was sent. */
   #sent = ''
-  /** The filter sent before `#sent`. A late confirmation of this filter does not confirm `#sent`. */
+  /**
+   * The filter that was sent before the one in `#sent`. A late confirmation of the earlier filter does not confirm the
+   * newer one.
+   */
   #previous: string | undefined
   #tries = 0
   #silent = false

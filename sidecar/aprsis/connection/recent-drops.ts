@@ -1,6 +1,6 @@
 const WINDOW_MS = 15 * 60_000
 
-/** Maximum number of drops that are remembered. */
+/** Maximum number of dropped logins that are remembered. */
 const MAX_KEPT = 20
 
 /**

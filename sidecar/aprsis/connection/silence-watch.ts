@@ -16,11 +16,11 @@ const KEEP_ALIVE_TICKS = 120
 
 interface SilenceWatchParts {
   readonly clock: Clock
-  /** Whether reading is paused. A silent server cannot be detected then. */
+  /** Whether reading is paused. While it is, a silent server cannot be detected. */
   readonly isPaused: () => boolean
   /** Called once if the server has been silent for too long. */
   readonly onSilent: () => void
-  /** Called if this side has written nothing for half an hour. */
+  /** Called if nothing was sent to the server for half an hour. */
   readonly keepAlive: () => void
 }
 

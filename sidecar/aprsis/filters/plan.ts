@@ -18,11 +18,11 @@ export interface Carrier {
  * The changes to make to the connections. A connection that appears in neither `change` nor `retire` stays unchanged.
  */
 export interface Plan {
-  /** Filters to change: all stations of the new filter, by the connection's id. */
+  /** The filters to change: for each connection id, the stations of the connection's new filter. */
   readonly change: ReadonlyMap<number, ReadonlySet<StationKey>>
   /** The stations of each connection to open. */
   readonly open: readonly ReadonlySet<StationKey>[]
-  /** Ids of the connections to close once others have their stations. */
+  /** Ids of the connections to close, each once other connections have its stations. */
   readonly retire: ReadonlySet<number>
   /** Whether the plan has as few connections as possible. If not, a later plan with `compact` has fewer. */
   readonly tight: boolean

@@ -1,6 +1,6 @@
 import type { StationKey } from '../../messages/store.ts'
 
-/** A connection to APRS-IS, as the rollout of a plan sees it. */
+/** A connection to APRS-IS, with the data that the rollout of a plan needs. */
 export interface Member {
   readonly id: number
   /**
@@ -67,7 +67,7 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
     if (!next) continue
     const dropped = [...member.stations].filter((station) => !next.has(station))
     if (member.up && cover.losses(member, dropped) > 0) continue
-    // Until the server confirms the change, no other connection may drop a station because this one has it.
+    // Until the server confirms the new filter, no other connection may drop a station that is in it.
     cover.drop(member)
     steps.push({ kind: 'change', id: member.id, stations: next })
   }
@@ -86,7 +86,7 @@ interface Cover {
    * settled filter. Without `member`, they would get no messages.
    */
   losses(member: Member, stations: Iterable<StationKey>): number
-  /** Removes a connection that is about to close or change. */
+  /** Stops counting a connection as settled. Call when the connection is about to close or change. */
   drop(member: Member): void
 }
 

@@ -124,7 +124,7 @@ export class Election {
 
   /** Releases all leases of this instance. Call when all connections are closed. Never rejects. */
   async release(): Promise<void> {
-    // A round in progress may still lease a slot or a callsign, so this waits for its end.
+    // A round in progress may still lease a slot or a callsign, so the release waits until the round ends.
     await this.#rounds.idle()
     const slots = this.#slot === undefined ? [] : [slotLease(this.#slot)]
     const names = [...slots, ...this.#callsigns.held().map(callsignLease)]
@@ -189,7 +189,10 @@ export class Election {
     if (wasLacking) onCallsigns()
   }
 
-  /** Releases the callsigns of connections that have ended, and those that were requested but are not needed. */
+  /**
+   * Releases the callsigns of connections that have ended, and callsigns that were leased for a connection but are not
+   * needed.
+   */
   async #releaseUnused(): Promise<void> {
     const { leases, callsignsInUse } = this.#parts
     const unused = this.#callsigns.dropUnused(callsignsInUse())

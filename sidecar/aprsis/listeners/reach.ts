@@ -39,7 +39,7 @@ export class Reach {
   }
 
   /**
-   * Restarts the time that is allowed without a login, and lifts the ban on getting a slot. Call when the instance has
+   * Resets both timers: the time without a login, and the rest after giving up a slot. Call when the instance has
    * become a listener.
    */
   reset(): void {

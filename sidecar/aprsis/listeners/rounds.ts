@@ -7,7 +7,8 @@ interface RoundsParts {
   readonly clock: Clock
   readonly round: () => Promise<void>
   /**
-   * Called at the end of a round during which another was requested. Returns whether that other round is still needed.
+   * Called at the end of a round if a further round was requested meanwhile. Returns whether the further round is still
+   * needed.
    */
   readonly isNeeded: () => boolean
   readonly onSuccess: () => void

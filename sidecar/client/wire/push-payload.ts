@@ -1,6 +1,6 @@
 /**
- * The data that a notification carries. FCM has it in `data`, iOS beside `aps`, and Web Push beside `title` and `body`.
- * All values are strings, even numbers. Source: Push data payload.
+ * The data in a notification. FCM delivers the data in `data`, iOS beside `aps`, and Web Push beside `title` and
+ * `body`. All values are strings, including numbers. Source: Push data payload.
  */
 export interface PushPayload {
   /** Sender of the newest message. It is not called `from`, because FCM reserves that key. */
@@ -10,7 +10,7 @@ export interface PushPayload {
   readonly to: string
   /** Number of messages in the notification. */
   readonly count: string
-  /** A later notification with the same value replaces this one. */
+  /** On the phone, a later notification with the same collapse id replaces this one. */
   readonly collapseId: string
   readonly fromAvatarIcon?: string
   readonly fromAvatarHash?: string

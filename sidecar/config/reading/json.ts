@@ -1,5 +1,6 @@
 /**
- * The value of a JSON text. If the text is not JSON, the place and the reason instead. Lines and columns count from 1.
+ * The result of parsing a JSON text: its value, or the place and reason of the first mistake. Lines and columns count
+ * from 1.
  */
 export type ParsedJson =
   | { readonly kind: 'value'; readonly value: unknown; readonly duplicates: readonly (readonly string[])[] }

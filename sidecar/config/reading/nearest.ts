@@ -11,8 +11,8 @@ export function nearest(name: string, candidates: readonly string[]): string | u
   return best && best.distance <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined
 }
 
-// Limit of the letters that are compared. A name in a file can have any length, and the time grows with the product of
-// both lengths.
+// Maximum number of letters of a misspelt name that are compared. A name in a file can have any length, and the time of
+// a comparison grows with the product of the two lengths.
 const MAX_NAME = 100
 
 /**

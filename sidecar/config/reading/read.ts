@@ -84,8 +84,8 @@ function schemaProblems(draft: unknown): readonly Problem[] {
 }
 
 /**
- * Returns one problem per path. If a value breaks two rules, such as an empty one, the operator has to correct only one
- * mistake.
+ * Returns one problem per path, because a single mistake can break two rules. For example, an empty value also has the
+ * wrong form.
  */
 function unique(problems: readonly Problem[]): readonly Problem[] {
   return [...new Map(problems.map((problem) => [problem.path, problem])).values()]
@@ -142,7 +142,7 @@ function withVariable(problem: Problem, overrides: readonly Override[]): Problem
   return override ? { ...problem, reason: `${problem.reason} (set by ${override.variable})` } : problem
 }
 
-/** Returns whether the paths are equal, or one of the settings contains the other. */
+/** Returns whether the two paths name the same setting, or one path is inside the other. */
 function overlap(path: string, otherPath: string): boolean {
   return path === '$' || within(path, otherPath) || within(otherPath, path)
 }
@@ -158,8 +158,8 @@ function isTable(value: unknown): value is Table {
 }
 
 /**
- * Returns the table that contains the last of `steps`. Returns undefined if a value of another type is in its place,
- * which the schema reports. With `create`, adds missing tables.
+ * Returns the table that contains the setting at the path `steps`. Returns undefined if a value on the path is not a
+ * table; the schema reports this mistake. With `create`, adds missing tables.
  */
 function holderOf(draft: unknown, steps: readonly string[], create: boolean): Table | undefined {
   let holder = draft

@@ -17,7 +17,7 @@ export interface AckThrottle {
   allows(message: Acknowledgeable, now: number): boolean
   /** Records that an ack was sent. */
   sent(message: Acknowledgeable, now: number): void
-  /** Undoes the last {@link sent} of the message. Call if its ack could not be sent. */
+  /** Removes the ack that {@link sent} recorded last for the message. Call if that ack could not be sent after all. */
   withdraw(message: Acknowledgeable): void
 }
 
@@ -75,7 +75,7 @@ export function createAckThrottle({ minIntervalMs, maxPerSenderPerMinute }: AckL
 
 /** Creates a counter of the events of the last minute for each key. `max`: limit per key. */
 function createMinuteCount(max: number) {
-  // Times of the recent events of each key. The key with the oldest last event is first.
+  // Times of the recent events of each key. The keys are sorted by the time of their newest event, oldest first.
   const timesOf = new Map<string, readonly number[]>()
   const inLastMinute = (key: string, now: number) =>
     (timesOf.get(key) ?? []).filter((time) => isWithin(MINUTE_MS, time, now))
@@ -97,7 +97,7 @@ function isWithin(spanMs: number, time: number, now: number): boolean {
   return time <= now && now - time < spanMs
 }
 
-// Callsigns and station keys contain no blank, so two messages never have the same identity.
+// Callsigns and station keys contain no blank. So two messages with different parts never get the same identity.
 function identity({ from, to, seqId }: Acknowledgeable): string {
   return `${from} ${to} ${seqId}`
 }

@@ -5,7 +5,7 @@ export const MAX_RECEIVED_ACKS = 50
 
 /** An ack or a rejection of a message that a station sent. */
 export interface ReceivedAck {
-  /** Key of the station that sent it. */
+  /** Key of the station that sent the ack or rejection. */
   readonly from: string
   /** Key of the station that sent the acknowledged message. */
   readonly to: string

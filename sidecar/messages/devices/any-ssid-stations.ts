@@ -10,10 +10,12 @@ const NONE: readonly string[] = []
 
 /** The stations with a device that gets the messages to all SSIDs of its callsign. */
 export class AnySsidStations {
-  /** Keys of these stations, by their callsign without SSID. */
+  /** Keys of the stations, grouped by callsign without SSID. */
   readonly #byCallsign = new Map<string, ReadonlySet<string>>()
 
-  /** Records whether the station has such a device. Returns true if this changed. */
+  /**
+   * Records whether the station has a device that gets the messages to all SSIDs. Returns true if the record changed.
+   */
   set(station: string, hasAnySsid: boolean): boolean {
     const callsign = baseCallsign(station)
     const stations = new Set(this.#byCallsign.get(callsign))
@@ -29,14 +31,15 @@ export class AnySsidStations {
    * Returns the stations that get a message to `addressee` although it is addressed to another SSID of their callsign.
    */
   besides(addressee: string): readonly string[] {
-    // A shortcut for speed: this is called for each message packet, and most sidecars have no such station.
+    // A shortcut for speed: this method is called for each message packet, and usually no device wants messages to all
+    // SSIDs.
     if (this.#byCallsign.size === 0) return NONE
     const [, callsign = ''] = WITH_ANY_SSID.exec(addressee) ?? []
     const stations = this.#byCallsign.get(callsign)
     return stations ? [...stations].filter((station) => station !== addressee) : NONE
   }
 
-  /** Returns all stations with such a device. */
+  /** Returns all stations with a device that gets the messages to all SSIDs of its callsign. */
   keys(): readonly string[] {
     return [...this.#byCallsign.values()].flatMap((stations) => [...stations])
   }

@@ -12,8 +12,8 @@ export function blockedList(entries: readonly string[]): readonly string[] {
 }
 
 /**
- * Whether an entry of the list matches the sender, by its whole key or by a beginning with `*`. `sender`: the sender's
- * key.
+ * Whether a list of blocked senders contains a sender. An entry is the sender's whole key, or the beginning of the key
+ * followed by `*`. `sender`: the sender's key.
  */
 export function isBlockedBy(blocked: readonly string[], sender: string): boolean {
   return blocked.some((entry) => (entry.endsWith('*') ? sender.startsWith(entry.slice(0, -1)) : sender === entry))

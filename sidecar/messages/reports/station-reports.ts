@@ -22,14 +22,11 @@ export interface DeviceReport {
   /** Whether the push gateway reported the token dead, or another device of the station now has the same token. */
   readonly tokenDead: boolean
   readonly ackMessages: boolean
-  /** Stamp of the first registration. */
+  /** Server time of the device's first registration. */
   readonly registeredAt: number
   /** Wall-clock time of the last registration, in milliseconds since 1970. */
   readonly lastSeenAt: number
-  /**
-   * Number of pending notifications: 1 from the first message of which the device was not notified until that
-   * notification is settled, otherwise 0.
-   */
+  /** Number of pending notifications: 1 if the device has messages of which it was not notified yet, otherwise 0. */
   readonly pending: number
   readonly lastPush: PushResult | null
 }
