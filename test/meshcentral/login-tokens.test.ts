@@ -7,7 +7,7 @@ import { until } from '../support/until.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { type ControlSocket, openControl } from './support/control-socket.ts'
 import { installMeshCentral, OLDER_VERSION } from './support/installation.ts'
-import type { Person } from './support/mesh-setup.ts'
+import type { Person, ServerOptions } from './support/mesh-setup.ts'
 import { isSignedIn, messageOn, signedIn, signIn } from './support/session.ts'
 import { closes, type MeshOfTests, useMesh, verdictOf } from './support/use-mesh.ts'
 
@@ -130,22 +130,30 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
   })
   const setup = useMesh(withDays(2))
 
-  it('a login token is refused loginTokenDays after the last login, until the next one', async () => {
+  /** Signs a new user in, creates a login token, and restarts the server as if the login was 3 days ago. */
+  async function tokenOfOldLogin(options: ServerOptions = {}) {
     const person = setup.person()
     const token = await createToken(setup, await signedIn(setup, person))
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
-    const [id, record] = [...(await setup.data.records())].find(([key]) => key.startsWith('meshcompanionlogin/seen/'))!
-    const older = { ...record, _id: id, at: Number(record.at) - 3 * 24 * 60 * 60_000 }
-    await setup.restart({}, () => appendFile(join(setup.data.path, 'meshcentral.db'), `${JSON.stringify(older)}\n`))
+    const seen = [...(await setup.data.records())].filter(([key]) => key.startsWith('meshcompanionlogin/seen/'))
+    const older = seen.map(([, record]) => ({ ...record, at: Number(record.at) - 3 * 24 * 60 * 60_000 }))
+    const lines = older.map((record) => `${JSON.stringify(record)}\n`).join('')
+    await setup.restart(options, () => appendFile(join(setup.data.path, 'meshcentral.db'), lines))
+    return { person, token }
+  }
+
+  it('a login token is refused loginTokenDays after the last login, until the next one', async () => {
+    const { person, token } = await tokenOfOldLogin()
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(false)
     await signedIn(setup, person)
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
   })
 
-  it('logs a configuration error if loginTokenDays is not a number', async () => {
-    await setup.restart(withDays('2'))
+  it('logs an error and applies the shortest limit if loginTokenDays is not a number', async () => {
+    const { token } = await tokenOfOldLogin(withDays('30'))
     const lines = (await pluginLines(setup)).filter(({ event }) => event === 'configuration-error')
     expect(lines.map(({ line }) => line).join()).to.include('loginTokenDays')
+    expect(await isSignedIn(setup, await visit(setup, token))).to.equal(false)
   })
 })
 
