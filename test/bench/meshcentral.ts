@@ -1,16 +1,13 @@
 import { readCommandLine } from '../../fixtures/command-line.ts'
 import { type Measurement, table } from './measurement.ts'
-import { meshSessionsBench } from './meshcentral-sessions.ts'
-import { meshStartBench } from './meshcentral-start.ts'
-import { meshStrangersBench } from './meshcentral-strangers.ts'
-import { meshWrittenBench } from './meshcentral-written.ts'
 import { runScript } from './npm-script.ts'
 
+/** Each bench is loaded when it runs. */
 const BENCHES: Readonly<Record<string, () => Promise<readonly Measurement[]>>> = {
-  start: meshStartBench,
-  sessions: meshSessionsBench,
-  strangers: meshStrangersBench,
-  written: meshWrittenBench,
+  start: async () => (await import('./meshcentral-start.ts')).meshStartBench(),
+  sessions: async () => (await import('./meshcentral-sessions.ts')).meshSessionsBench(),
+  strangers: async () => (await import('./meshcentral-strangers.ts')).meshStrangersBench(),
+  written: async () => (await import('./meshcentral-written.ts')).meshWrittenBench(),
 }
 const { values, refuse } = readCommandLine(
   `Usage: npm run bench:meshcentral -- [--only NAME]

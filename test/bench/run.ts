@@ -1,38 +1,31 @@
 import { writeFile } from 'node:fs/promises'
 import { readCommandLine } from '../../fixtures/command-line.ts'
-import { apiBench } from './api.ts'
-import { avatarsBench } from './avatars.ts'
-import { domainsBench } from './domains.ts'
-import { durableBench } from './durable.ts'
-import { frontchannelBench } from './frontchannel.ts'
-import { growthBench } from './growth.ts'
-import { loginBench } from './login.ts'
 import { Machine } from './machine.ts'
 import { machineLine } from './machine-state.ts'
 import { type Measurement, table } from './measurement.ts'
 import { runScript } from './npm-script.ts'
-import { packetsBench } from './packets.ts'
-import { pushBench } from './push.ts'
-import { registersBench } from './registers.ts'
-import { severalBench } from './several.ts'
-import { sidecarStartBench } from './sidecar-start.ts'
-import { upstreamBytesBench } from './upstream-bytes.ts'
 
-/** The benches in the order in which they run, one per file. `rows`: the beginnings of the names of their rows. */
+/**
+ * The benches in the order in which they run, one per file. Each is loaded when it runs. `rows`: the beginnings of the
+ * names of their rows.
+ */
 const BENCHES = [
-  { rows: ['packets'], bench: packetsBench },
-  { rows: ['pipeline'], bench: durableBench },
-  { rows: ['push'], bench: pushBench },
-  { rows: ['api'], bench: apiBench },
-  { rows: ['avatars'], bench: avatarsBench },
-  { rows: ['pipeline.postgres', 'pipeline.takeover', 'api.sync.postgres'], bench: severalBench },
-  { rows: ['api.register.postgres'], bench: registersBench },
-  { rows: ['upstream'], bench: upstreamBytesBench },
-  { rows: ['login'], bench: loginBench },
-  { rows: ['start.domains'], bench: domainsBench },
-  { rows: ['frontchannel'], bench: frontchannelBench },
-  { rows: ['sidecar'], bench: sidecarStartBench },
-  { rows: ['growth'], bench: growthBench },
+  { rows: ['packets'], bench: async () => (await import('./packets.ts')).packetsBench() },
+  { rows: ['pipeline'], bench: async () => (await import('./durable.ts')).durableBench() },
+  { rows: ['push'], bench: async () => (await import('./push.ts')).pushBench() },
+  { rows: ['api'], bench: async () => (await import('./api.ts')).apiBench() },
+  { rows: ['avatars'], bench: async () => (await import('./avatars.ts')).avatarsBench() },
+  {
+    rows: ['pipeline.postgres', 'pipeline.takeover', 'api.sync.postgres'],
+    bench: async () => (await import('./several.ts')).severalBench(),
+  },
+  { rows: ['api.register.postgres'], bench: async () => (await import('./registers.ts')).registersBench() },
+  { rows: ['upstream'], bench: async () => (await import('./upstream-bytes.ts')).upstreamBytesBench() },
+  { rows: ['login'], bench: async () => (await import('./login.ts')).loginBench() },
+  { rows: ['start.domains'], bench: async () => (await import('./domains.ts')).domainsBench() },
+  { rows: ['frontchannel'], bench: async () => (await import('./frontchannel.ts')).frontchannelBench() },
+  { rows: ['sidecar'], bench: async () => (await import('./sidecar-start.ts')).sidecarStartBench() },
+  { rows: ['growth'], bench: async () => (await import('./growth.ts')).growthBench() },
 ] as const
 
 const USAGE = `Usage: npm run bench -- [--only NAME] [--json FILE]

@@ -1,18 +1,12 @@
 import type { Target } from '../target.ts'
-import { avatars } from './avatars.ts'
-import { clientAddresses } from './client-addresses.ts'
-import { configuration } from './configuration.ts'
-import { httpRequests } from './http-requests.ts'
-import { lines } from './lines.ts'
-import { packets } from './packets.ts'
-import { subscriptions } from './subscriptions.ts'
 
-export const TARGETS: readonly Target[] = [
-  packets,
-  lines,
-  configuration,
-  avatars,
-  subscriptions,
-  clientAddresses,
-  httpRequests,
-]
+/** Loads the targets, by their names. A wrong command line needs none of them, and they take a second to load. */
+export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
+  packets: async () => (await import('./packets.ts')).packets,
+  lines: async () => (await import('./lines.ts')).lines,
+  configuration: async () => (await import('./configuration.ts')).configuration,
+  avatars: async () => (await import('./avatars.ts')).avatars,
+  subscriptions: async () => (await import('./subscriptions.ts')).subscriptions,
+  'client-addresses': async () => (await import('./client-addresses.ts')).clientAddresses,
+  'http-requests': async () => (await import('./http-requests.ts')).httpRequests,
+}
