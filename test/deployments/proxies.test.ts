@@ -15,6 +15,7 @@ import { PROXIES, type ProxyName, type RunningProxy, startProxy } from '../suppo
 import { registration } from '../support/running-api.ts'
 import { createSidecarFolder, type SidecarProcess, startSidecarProcess } from '../support/sidecar-process.ts'
 import { startTcpRelay } from '../support/tcp-relay.ts'
+import { TYPESCRIPT } from '../support/typescript/options.ts'
 
 const run = promisify(execFile)
 const PAGE = readDocument('sidecar/docs/behind-a-proxy.md')
@@ -161,7 +162,7 @@ describe('A proxy in front of sidecars', function () {
     const aprsis = { host, port: upstreamPort, callsign: 'N0CALL-10' }
     const verdict = async (trustProxy: unknown) => {
       const file = await configure({ aprsis, database: ':memory:', listen: { ...LISTEN, port: relayPort, trustProxy } })
-      const command = ['--import', 'tsx', 'sidecar/main.ts', '--config', file, '--check', '--live', '--public', url]
+      const command = [...TYPESCRIPT, 'sidecar/main.ts', '--config', file, '--check', '--live', '--public', url]
       const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') }
       const { stdout } = await run(process.execPath, command, { env }).catch((error: { stdout: string }) => error)
       return stdout.split('\n').find((line) => line.includes('Public address'))

@@ -14,6 +14,7 @@ import { errorOf } from '../support/error-of.ts'
 import { createFolder, type FileFolder } from '../support/file-folder.ts'
 import { callAt, claim, registration } from '../support/running-api.ts'
 import { startProgram } from '../support/started-program.ts'
+import { TYPESCRIPT } from '../support/typescript/options.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
@@ -29,7 +30,7 @@ describe('The package of the sidecar alone', function () {
 
   const pack = async (name: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) => {
     const place = join(folder.path, name)
-    const program = ['--import', 'tsx', 'fixtures/sidecar-package/pack.ts', '--out', place, ...args]
+    const program = [...TYPESCRIPT, 'fixtures/sidecar-package/pack.ts', '--out', place, ...args]
     await run(process.execPath, program, { cwd: ROOT, env: { ...process.env, ...env } })
     return join(place, ARCHIVE)
   }

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { deadlineSignal, isLate } from '../../plugin/clock.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { TYPESCRIPT } from '../support/typescript/options.ts'
 
 const PLUGIN = fileURLToPath(new URL('../../plugin', import.meta.url))
 
@@ -27,7 +28,7 @@ describe('time and timers in the plugin', () => {
 
   it('a pending timer of systemClock does not keep the process running', async () => {
     const script = `import { systemClock } from './plugin/clock.ts'; systemClock.after(600_000, () => undefined); console.log('end')`
-    const node = ['--import', 'tsx', '--input-type=module', '-e', script]
+    const node = [...TYPESCRIPT, '--input-type=module', '-e', script]
     expect((await promisify(execFile)(process.execPath, node)).stdout).to.equal('end\n')
   })
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { TYPESCRIPT } from './typescript/options.ts'
 
 export type LogLine = Readonly<Record<string, unknown>>
 
@@ -13,7 +14,7 @@ export function startLoggingProcess(
   env: Readonly<Record<string, string>> = {},
   cwd = process.cwd(),
 ) {
-  const child = spawn(process.execPath, ['--import', 'tsx', ...args], { cwd, env: { ...process.env, ...env } })
+  const child = spawn(process.execPath, [...TYPESCRIPT, ...args], { cwd, env: { ...process.env, ...env } })
   /** The parsed lines on stdout so far. A line that is not JSON makes the test fail. */
   const lines: LogLine[] = []
   const arrived = new EventEmitter()

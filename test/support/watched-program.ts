@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { TYPESCRIPT } from './typescript/options.ts'
 
 /** A program of this project, with the output that a user sees. */
 export type WatchedProgram = ReturnType<typeof watchProgram>
 
 export function watchProgram(...args: readonly string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', ...args])
+  const child = spawn(process.execPath, [...TYPESCRIPT, ...args])
   let text = ''
   let complaints = ''
   const listeners = new Set<() => void>()

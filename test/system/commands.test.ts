@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { TYPESCRIPT } from '../support/typescript/options.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')) as {
@@ -60,7 +61,7 @@ function run(file: string, args: readonly string[]): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      ['--import', 'tsx', file, ...args],
+      [...TYPESCRIPT, file, ...args],
       { cwd: ROOT, timeout: 30_000, killSignal: 'SIGKILL' },
       (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     )

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { TYPESCRIPT } from '../support/typescript/options.ts'
 
 const PACKAGE = JSON.parse(readFileSync('package.json', 'utf8'))
 const SENTENCE =
@@ -36,7 +37,7 @@ describe('The commands on an older Node.js', () => {
   // Shows: sidecar C6.7.
   for (const command of COMMANDS)
     it(`${command} names the Node.js version that it needs, and exits with 78`, async () => {
-      expect(await saidBy(['--import', 'tsx', command])).to.deep.equal({ status: 78, stdout: '', stderr: SENTENCE })
+      expect(await saidBy([...TYPESCRIPT, command])).to.deep.equal({ status: 78, stdout: '', stderr: SENTENCE })
     })
 
   it('every command in bin checks for the Node.js version in engines', () => {

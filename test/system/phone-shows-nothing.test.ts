@@ -7,6 +7,7 @@ import { section } from '../support/documents.ts'
 import { claim, registration } from '../support/running-api.ts'
 import type { SidecarProcess } from '../support/sidecar-process.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
+import { TYPESCRIPT } from '../support/typescript/options.ts'
 import { until } from '../support/until.ts'
 
 const PAGE = readFileSync(new URL('../../sidecar/docs/troubleshooting.md', import.meta.url), 'utf8')
@@ -41,7 +42,7 @@ describe('The documentation of a phone that shows nothing', () => {
   let file: string
   const command = (...args: readonly string[]): Promise<string> =>
     new Promise((resolve) => {
-      const all = ['--import', 'tsx', 'sidecar/main.ts', '--config', file, ...args]
+      const all = [...TYPESCRIPT, 'sidecar/main.ts', '--config', file, ...args]
       execFile(process.execPath, all, { timeout: 30_000 }, (_error, stdout, stderr) => resolve(stdout + stderr))
     })
   const configure = async (admin: number, level: string) => {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { TYPESCRIPT } from '../support/typescript/options.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -21,7 +22,7 @@ const COMPILE_ALL = `
 
 describe('The JSON Schemas of plugin and sidecar', () => {
   it('all schemas are loaded and compiled without console output', async () => {
-    const args = ['--import', 'tsx', '--input-type=module', '-e', COMPILE_ALL]
+    const args = [...TYPESCRIPT, '--input-type=module', '-e', COMPILE_ALL]
     const output = await promisify(execFile)(process.execPath, args, { cwd: ROOT })
     expect(output).to.include({ stdout: '', stderr: '' })
   })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { claim, registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
+import { TYPESCRIPT } from '../support/typescript/options.ts'
 import { until } from '../support/until.ts'
 
 describe('The disk of a sidecar process', () => {
@@ -84,7 +85,7 @@ describe('The disk of a sidecar process', () => {
       WRAP(fcntl)
       WRAP(fcntl64)`,
     )
-    const args = ['--import', 'tsx', 'sidecar/main.ts', '--config', config, '--check']
+    const args = [...TYPESCRIPT, 'sidecar/main.ts', '--config', config, '--check']
     const env = { ...process.env, LD_PRELOAD }
     const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env })
     expect(status).to.equal(78)

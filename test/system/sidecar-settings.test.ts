@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
+import { TYPESCRIPT } from '../support/typescript/options.ts'
 
 describe('The settings of a sidecar process', () => {
   const sidecars = sidecarProcesses()
@@ -22,7 +23,7 @@ describe('The settings of a sidecar process', () => {
     ])
     expect(warnings.find(({ path }) => path === 'SIDECAR_LOGLEVEL')?.msg).to.include('Did you mean SIDECAR_LOG_LEVEL?')
 
-    const check = ['--import', 'tsx', 'sidecar/main.ts', '--check', '--config', file]
+    const check = [...TYPESCRIPT, 'sidecar/main.ts', '--check', '--config', file]
     const { status, stdout } = spawnSync(process.execPath, check, {
       encoding: 'utf8',
       env: { ...process.env, SIDECAR_LOGLEVEL: 'debug' },
@@ -98,7 +99,7 @@ describe('The settings of a sidecar process', () => {
       telling,
       "process.on('exit', () => console.error(require('node:net').getDefaultAutoSelectFamilyAttemptTimeout()))",
     )
-    const args = ['--require', telling, '--import', 'tsx', 'sidecar/main.ts', '--version']
+    const args = ['--require', telling, ...TYPESCRIPT, 'sidecar/main.ts', '--version']
     expect(spawnSync(process.execPath, args, { encoding: 'utf8' }).stderr).to.equal('2500\n')
   })
 })

@@ -16,9 +16,10 @@ import { onLoopback } from '../support/on-loopback.ts'
 import { claim, registration } from '../support/running-api.ts'
 import type { SidecarProcess } from '../support/sidecar-process.ts'
 import { LOGIN, sidecarProcesses } from '../support/sidecar-processes.ts'
+import { TYPESCRIPT } from '../support/typescript/options.ts'
 import { until } from '../support/until.ts'
 
-const MAIN = ['--import', 'tsx', 'sidecar/main.ts']
+const MAIN = [...TYPESCRIPT, 'sidecar/main.ts']
 /** The command, to its end. */
 const run = (...args: readonly string[]) => spawnSync(process.execPath, [...MAIN, ...args], { encoding: 'utf8' })
 

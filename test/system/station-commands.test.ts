@@ -6,6 +6,7 @@ import { freePort } from '../../fixtures/free-port.ts'
 import { type FcmFixture, startFcm } from '../../fixtures/push/fcm.ts'
 import { registration } from '../support/running-api.ts'
 import { sidecarProcesses } from '../support/sidecar-processes.ts'
+import { TYPESCRIPT } from '../support/typescript/options.ts'
 import { until } from '../support/until.ts'
 
 interface Outcome {
@@ -18,7 +19,7 @@ function run(...args: readonly string[]): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      ['--import', 'tsx', 'sidecar/main.ts', ...args],
+      [...TYPESCRIPT, 'sidecar/main.ts', ...args],
       { timeout: 30_000, killSignal: 'SIGKILL' },
       (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     )

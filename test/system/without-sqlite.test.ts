@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { TYPESCRIPT } from '../support/typescript/options.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** State after `npm ci --ignore-scripts`: the package is there without its library. */
@@ -16,7 +17,7 @@ describe('The demo without the library of SQLite', () => {
   it("npm start exits with 78 and names the remedy if SQLite's library is missing", () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      ['--import', WITHOUT_LIBRARY, '--import', 'tsx', 'fixtures/start.ts', '--smoke'],
+      ['--import', WITHOUT_LIBRARY, ...TYPESCRIPT, 'fixtures/start.ts', '--smoke'],
       { cwd: ROOT, encoding: 'utf8' },
     )
     expect({ status, stdout }).to.deep.equal({ status: 78, stdout: '' })

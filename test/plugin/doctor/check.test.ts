@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { check } from '../../../plugin/doctor/check.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { TYPESCRIPT } from '../../support/typescript/options.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../../plugin/check.ts', import.meta.url))
 const FINE = { issuer: 'https://idp.example.com', client: { client_id: 'mesh', client_secret: 'hunter2' } }
@@ -360,7 +361,7 @@ describe('mesh-companion-check', () => {
     const { path } = temporaryFolder()
 
     const run = (...args: readonly string[]) =>
-      spawnSync(process.execPath, ['--import', 'tsx', SCRIPT, ...args], { encoding: 'utf8', timeout: 15_000 })
+      spawnSync(process.execPath, [...TYPESCRIPT, SCRIPT, ...args], { encoding: 'utf8', timeout: 15_000 })
 
     describe('mesh-companion-check --migrate with a long configuration', () => {
       const required = Array.from({ length: 20_000 }, (_, index) => `group ${index}`)
@@ -373,7 +374,7 @@ describe('mesh-companion-check', () => {
       })
 
       it('the checker exits cleanly if the reader of its output closes the pipe early', async () => {
-        const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, path('config.json'), '--migrate'])
+        const child = spawn(process.execPath, [...TYPESCRIPT, SCRIPT, path('config.json'), '--migrate'])
         child.stdout.destroy()
         const [stderr, end] = await Promise.all([text(child.stderr), once(child, 'close')])
         expect(end).to.deep.equal([0, null])

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { unzipSync } from 'fflate'
+import { TYPESCRIPT } from '../../support/typescript/options.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PACKAGE = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }
@@ -14,7 +15,7 @@ describe('plugin packed for MeshCentral', () => {
   const run = (...args: readonly string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })
 
   before(async () => {
-    await run('--import', 'tsx', 'fixtures/meshcentral-package/pack.ts')
+    await run(...TYPESCRIPT, 'fixtures/meshcentral-package/pack.ts')
   })
 
   it('the packed plugin contains its compiled schema, but no schema compiler', async () => {

@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { STORE_FAULTS } from '../../../sidecar/errors.ts'
 import { OBSTACLES } from '../../../sidecar/operator/page/obstacles.ts'
 import { serveOperatorPort } from '../../support/operator-port.ts'
+import { TYPESCRIPT } from '../../support/typescript/options.ts'
 import { codesIn, namesIn, rowsIn, textOf } from './page.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -97,7 +98,7 @@ describe('The documents for operators', () => {
   // Shows: sidecar C12.12.
   it('the documents list every option and exit code of the command', () => {
     const main = join(ROOT, 'sidecar/main.ts')
-    const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', main, '--help'], { cwd: ROOT, encoding: 'utf8' })
+    const { stdout } = spawnSync(process.execPath, [...TYPESCRIPT, main, '--help'], { cwd: ROOT, encoding: 'utf8' })
     const options = [...stdout.matchAll(/^ {2}(--[\w-]+(?: [A-Z]+)?) /gm)].map(([, option]) => option)
     const command = textOf('every-day.md', '## The command')
     expect(namesIn(command, 'option')).to.have.members(options)

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { callAt, registration } from '../../support/running-api.ts'
+import { TYPESCRIPT } from '../../support/typescript/options.ts'
 import { startWholeSidecar, type WholeSidecar } from '../../support/whole-sidecar.ts'
 import { textOf } from './page.ts'
 
@@ -90,7 +91,7 @@ describe('The code examples for app developers', () => {
       'mesh-companion/client',
       './sidecar/client/index.ts',
     )
-    const printed = await run(process.execPath, '--import', 'tsx', '--input-type=module', '-e', program)
+    const printed = await run(process.execPath, ...TYPESCRIPT, '--input-type=module', '-e', program)
     expect(printed).to.deep.equal(["[ 'Good morning' ]", '[]', 'tower'])
     await expectUnregistered()
   })

@@ -11,6 +11,7 @@ import { type ConnectProxyOptions, startConnectProxy } from '../../../support/co
 import { errorOf } from '../../../support/error-of.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { proxyEnvironment } from '../../../support/proxy-environment.ts'
+import { TYPESCRIPT } from '../../../support/typescript/options.ts'
 import { until } from '../../../support/until.ts'
 
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
@@ -160,7 +161,7 @@ describe('proxy of the environment', () => {
         console.log(answer)`
       const { stdout } = await promisify(execFile)(
         process.execPath,
-        ['--import', 'tsx', '--input-type=module', '-e', script],
+        [...TYPESCRIPT, '--input-type=module', '-e', script],
         {
           env: {
             ...process.env,

@@ -10,6 +10,7 @@ import { fillDatabase } from '../../../../sidecar/store/postgres/fill-database.t
 import { openFileContents } from '../../../../sidecar/store/sqlite/copies/file-contents.ts'
 import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
 import { settingsOf } from '../../../support/settings-of.ts'
+import { TYPESCRIPT } from '../../../support/typescript/options.ts'
 import { postgresStores } from '../../store/postgres/postgres-stores.ts'
 import { runAt } from '../../store/postgres/shared-server.ts'
 import {
@@ -240,7 +241,7 @@ describe('The move of a database file to PostgreSQL', () => {
     const config = files.path('sidecar.json')
     await writeFile(config, JSON.stringify({ aprsis: { callsign: 'N0CALL' }, database: files.path() }))
     const run = (...args: string[]) => {
-      const command = ['--import', 'tsx', 'sidecar/main.ts', '--config', config, ...args]
+      const command = [...TYPESCRIPT, 'sidecar/main.ts', '--config', config, ...args]
       const { status, stdout, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8' })
       expect(stdout + stderr).to.not.include(SECRET)
       return { status, stdout, stderr }

@@ -11,6 +11,7 @@ import { init } from '../../../../sidecar/operator/init/init.ts'
 import type { Answers } from '../../../../sidecar/operator/init/questions.ts'
 import { writeCredentials } from '../../../support/credential-files.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { TYPESCRIPT } from '../../../support/typescript/options.ts'
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 const NOTHING_FOUND = { hasCertificate: false, serviceAccount: undefined, signingKey: undefined }
@@ -47,7 +48,7 @@ describe('A configuration written by --init', () => {
 
   /** Runs the command as operators do, without a terminal. */
   async function runCommand(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'sidecar/main.ts', ...args], {
+    const child = spawn(process.execPath, [...TYPESCRIPT, 'sidecar/main.ts', ...args], {
       cwd: ROOT,
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
