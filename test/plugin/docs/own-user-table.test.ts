@@ -6,7 +6,7 @@ import { codeBlocks, readDocument, section } from '../../support/documents.ts'
 import { errorOf } from '../../support/error-of.ts'
 import { createFolder } from '../../support/file-folder.ts'
 
-const TEXT = section(readDocument('plugin/docs/your-own-server.md'), '## An own user table')
+const TEXT = section(readDocument('plugin/docs/your-own-server.md'), '## A user table of your own')
 const EXISTING: UserId = '~oidc:0d2c9a3e-6f0b-4c1e-9a53-1f6f0d1c7f11'
 const NEW: UserId = '~oidc:u-2'
 
