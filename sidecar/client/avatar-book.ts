@@ -4,7 +4,7 @@ import { pushedAvatar } from './push-data.ts'
 import type { AvatarRecord } from './wire/bodies.ts'
 import type { PushPayload } from './wire/push-payload.ts'
 
-/** Limit of stations per request. Source: Limits, stations per `/v1/avatars` request. */
+/** Limit of stations in a request to `/v1/avatars`. Source: section Limits of the specification. */
 const MAX_PER_REQUEST = 50
 /**
  * Limit of avatars that wait to be fetched. One answer has far fewer senders. Beyond the limit, the oldest are dropped

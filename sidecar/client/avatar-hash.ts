@@ -7,7 +7,7 @@ export interface OwnAvatar {
   readonly image: string
 }
 
-/** Returns the hash that identifies an avatar. Source: Avatar, hash rules. */
+/** Returns the hash that identifies an avatar. Source: section Avatar of the specification. */
 export function avatarHash({ icon, image }: OwnAvatar): string {
   if (image !== '') return sha256(`${icon}\n${image}`)
   return icon === '' ? '' : `icon:${icon}`

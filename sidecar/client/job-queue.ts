@@ -105,8 +105,9 @@ const MAX_DELAY_MS = 900_000
 
 /**
  * Returns the delay before the next attempt, in milliseconds. It is random between half of a limit and the limit, so
- * that phones do not all return at the same moment. The limit doubles with each failure, from 4 s to 15 minutes. These
- * delays also suit rate limits, which look like a lost connection and last a minute, or an hour for new stations.
+ * that phones do not all return at the same moment. The limit doubles with each failure, from 4 s to 15 minutes. The
+ * delays also suit rate limits, which the client cannot distinguish from a lost connection. A rate limit lasts a
+ * minute, or an hour for new stations.
  *
  * @param failures number of consecutive failures, from 1
  * @param random a number from 0 to below 1

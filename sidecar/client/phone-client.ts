@@ -10,8 +10,8 @@ import { platformTimers, type Timers } from './timers.ts'
 import type { DeviceClaim, Platform, RegisterAnswer, RegisterBody, StationClaim } from './wire/bodies.ts'
 
 /**
- * Time between two heartbeats, which are registrations that keep the station known to the server. Source: Other
- * operations.
+ * Time between two heartbeats, which are registrations that keep the station known to the server. Source: section Other
+ * operations of the specification.
  */
 const HEARTBEAT_MS = 6 * 60 * 60 * 1000
 

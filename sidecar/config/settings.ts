@@ -2,7 +2,7 @@ import type { LogSettings } from '../log.ts'
 
 /**
  * The complete configuration, checked and frozen. `SIDECAR_…` environment variables override the file, and the file
- * overrides the defaults. Member names are those of the JSON file (contracts, Sidecar). Paths are absolute.
+ * overrides the defaults. Member names are those of the JSON file. Paths are absolute.
  */
 export interface Settings {
   readonly listen: ListenSettings

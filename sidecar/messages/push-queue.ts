@@ -17,8 +17,8 @@ export interface PushQueue {
   /**
    * Leases due devices to the caller: the longest due first, at most `free[platform]` of each platform. No other caller
    * gets them until the caller calls {@link settle} or {@link retryLater}. With a shared store, a lease also ends after
-   * {@link PUSH_LEASE_MS}. Rejects if the store fails. The devices then stay due, and a call of the {@link onDue}
-   * listener tells when to claim again.
+   * {@link PUSH_LEASE_MS}. Rejects if the store fails. The devices then stay due, and the {@link onDue} listener is
+   * called when it is time to claim again.
    */
   claim(free: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
   /**

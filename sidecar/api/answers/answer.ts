@@ -3,7 +3,7 @@ import { API_ERRORS, type ApiError } from '../../errors.ts'
 import { copyGzip, type GzipHead, gzipBytes, gzipHead } from './gzip-head.ts'
 import { bytesOf, type JsonText, jsonText } from './json-text.ts'
 
-/** Minimum size of an answer that is compressed, in bytes. Source: Limits, compression threshold. */
+/** Minimum size of an answer that is compressed, in bytes. Source: section Limits of the specification. */
 const MIN_GZIP_BYTES = 860
 
 /** The JSON body of an answer, in two parts: `head`, followed by `tail`. */

@@ -24,7 +24,10 @@ export class AvatarPiece {
   }
 }
 
-/** Limit of an avatar's JSON (icon, image and hash) with an image, in bytes. Source: Avatar, Limits. */
+/**
+ * Limit in bytes of the JSON of an avatar with an image: icon, image and hash. Source: sections Avatar and Limits of
+ * the specification.
+ */
 const MAX_IMAGE_BYTES = 24_500
 const MAX_ICON_BYTES = 1000
 /**

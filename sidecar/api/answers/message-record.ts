@@ -11,7 +11,10 @@ export function ackRecord({ from, seqId, kind, stamp }: StoredAck): AckRecord {
   return { from, seqId, kind, time: stamp }
 }
 
-/** Returns the avatar hashes of the senders that are registered and have an avatar. Source: `/v1/sync`, `avatars`. */
+/**
+ * Returns the avatar hashes of the senders that are registered and have an avatar. Source: section `/v1/sync` of the
+ * specification.
+ */
 export function senderAvatars(
   senders: readonly StationKey[],
   stations: Pick<Stations, 'get'>,

@@ -29,7 +29,10 @@ const BANNER = {
   body: text('Text of the notification, without control characters.'),
 } as const satisfies Keys<Omit<WebPushMessage, keyof PushPayload>>
 
-/** Schemas of the pushes that a phone receives, by their names in `/v1/openapi.json`. Source: Push data payload. */
+/**
+ * Schemas of the pushes that a phone receives, by their names in `/v1/openapi.json`. Source: section Push data payload
+ * of the specification.
+ */
 export const PUSH_SCHEMAS = {
   AndroidPush: payload(DATA, ALWAYS, "The map data of FCM's message. Android shows the notification by itself."),
   IosPush: payload(

@@ -18,7 +18,9 @@ export type AvatarDecision =
   /** `reason` is a sentence for the app's developer. */
   | { readonly kind: 'invalid'; readonly member: keyof AvatarFields; readonly reason: string }
 
-/** Limit of an image, in base64 characters rather than bytes. Source: Avatar, Limits. */
+/**
+ * Limit of an image, in base64 characters rather than bytes. Source: sections Avatar and Limits of the specification.
+ */
 const MAX_IMAGE_CHARACTERS = 24_000
 /**
  * Limit of an icon's name, in characters. The sidecar sets this limit, because each notification includes the sender's
@@ -51,7 +53,7 @@ export function decideAvatar(fields: AvatarFields): AvatarDecision {
   return { kind: 'replace', icon, image, hash }
 }
 
-/** Returns the hash that identifies an avatar. Source: Avatar, hash rules. */
+/** Returns the hash that identifies an avatar. Source: section Avatar of the specification. */
 export function avatarHash(icon: string, image: string): string {
   if (image !== '') return createHash('sha256').update(`${icon}\n${image}`).digest('hex')
   return icon === '' ? '' : `icon:${icon}`

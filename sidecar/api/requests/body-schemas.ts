@@ -2,7 +2,7 @@ import type { Platform } from '../../client/wire/bodies.ts'
 import { BLOCKED_ENTRY, MAX_BLOCKED } from '../../messages/devices/blocked-senders.ts'
 import { PLATFORMS } from '../../messages/store.ts'
 
-/** Limit of stations per request. Source: Limits, stations per `/v1/avatars` request. */
+/** Limit of stations in a request to `/v1/avatars`. Source: section Limits of the specification. */
 const MAX_STATIONS_PER_CALL = 50
 
 /**

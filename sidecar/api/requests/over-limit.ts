@@ -3,7 +3,10 @@ import type { Log } from '../../log.ts'
 import type { Metrics } from '../../metrics.ts'
 import { type ClientAddress, shownNetwork } from './client-address.ts'
 
-/** The limits per client. Each value is the path of the limit's setting. The limit of unread answers has no setting. */
+/**
+ * The limits per client, with the setting that changes each. The limit of unread answers has no setting, so a
+ * description is shown instead.
+ */
 const LIMITS = {
   requests: 'rateLimit.max',
   new_stations: 'rateLimit.newStationsPerHour',

@@ -72,7 +72,7 @@ export class SharedRings implements RingCache {
       cached ?? uncounted(createRing({ registeredAt, completeFrom: since, newestDropped, messages }, perStation))
     const { ring } = current
     ring.newestDropped = Math.max(ring.newestDropped, newestDropped)
-    // A simultaneous request may have added some of these messages, and newer ones.
+    // A simultaneous request may already have added some of these messages, or newer ones.
     for (const message of messages) if (message.stamp > (ring.stamps.at(-1) ?? 0)) addToRing(ring, message, perStation)
     // The history no longer has some of the cached messages. It dropped them for messages to other SSIDs, which are not
     // cached.

@@ -82,8 +82,8 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
 /** The settled connections. A station in one of their filters may be dropped from another filter. */
 interface Cover {
   /**
-   * Returns how many of `stations` only `member` covers: stations that are wanted, and that no other member has in its
-   * settled filter. Without `member`, they would get no messages.
+   * Returns how many of `stations` would get no messages without `member`. These are the registered stations that are
+   * in no filter of another settled connection.
    */
   losses(member: Member, stations: Iterable<StationKey>): number
   /** Stops counting a connection as settled. Call when the connection is about to close or change. */

@@ -109,8 +109,9 @@ export class LeasedCallsigns implements CallsignSource {
   }
 
   /**
-   * Records the result of a request for the leases of {@link held} and `wishes`. `requestedAt`: when the request began.
-   * Returns the lost callsigns: another process has leased them after their leases expired.
+   * Records which callsigns the store granted, after a request for leases of the {@link held} callsigns and of
+   * `wishes`. `requestedAt`: when the request began. Returns the lost callsigns, which another process leased after
+   * their leases had expired.
    */
   answered(granted: ReadonlySet<string>, wishes: readonly string[], requestedAt: Moment): ReadonlySet<string> {
     const lost = new Set<string>()

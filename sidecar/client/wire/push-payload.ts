@@ -1,6 +1,6 @@
 /**
  * The data in a notification. FCM delivers the data in `data`, iOS beside `aps`, and Web Push beside `title` and
- * `body`. All values are strings, including numbers. Source: Push data payload.
+ * `body`. All values are strings, including numbers. Source: section Push data payload of the specification.
  */
 export interface PushPayload {
   /** Sender of the newest message. It is not called `from`, because FCM reserves that key. */
