@@ -151,8 +151,10 @@ function isOverage(claims: Claims): boolean {
  * undefined.
  */
 function idsInToken(claims: Claims, groups: GroupSettings | null): readonly Membership[] | undefined {
-  const rules = [...(groups?.required ?? []), ...(groups?.siteadmin ?? [])]
-  if (groups?.sync !== false || !rules.every((name) => UUID.test(name))) return undefined
+  if (groups?.sync !== false) return undefined
+  const withRights = (groups.rights ?? []).map(({ group }) => group)
+  const inRules = [...(groups.required ?? []), ...(groups.siteadmin ?? []), ...withRights]
+  if (!inRules.every((name) => UUID.test(name))) return undefined
   if (claims.groups === undefined || isOverage(claims)) return undefined
   const memberships = membershipsOf(claims.groups)
   return memberships !== 'unknown' && memberships.every(({ name }) => UUID.test(name)) ? memberships : undefined

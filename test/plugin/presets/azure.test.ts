@@ -112,7 +112,8 @@ describe('azure preset', () => {
     const claims = { groups: [OPS.id, STAFF.id] }
 
     it('requests nothing from Graph if all rules are object ids and none is mirrored', async () => {
-      for (const groups of [{}, { required: OPS.id.toUpperCase(), siteadmin: ADMINS.id }]) {
+      const rights = { [ADMINS.id]: ['manageusers'] }
+      for (const groups of [{}, { required: OPS.id.toUpperCase(), siteadmin: ADMINS.id, rights }]) {
         expect(names(await memberships(groups, claims))).to.deep.equal([OPS.id, STAFF.id])
       }
       const evidence = { claims, accessToken: null }
@@ -126,6 +127,7 @@ describe('azure preset', () => {
       const cases: readonly (readonly [object, Record<string, unknown>])[] = [
         [{ required: 'Ops' }, claims],
         [{ required: OPS.id, siteadmin: [ADMINS.id, 'Admins'] }, claims],
+        [{ required: OPS.id, rights: { Ops: ['manageusers'] } }, claims],
         [{ required: OPS.id, sync: true }, claims],
         [{ required: OPS.id, sync: { filter: OPS.id } }, claims],
         [{ required: OPS.id }, {}],
