@@ -2,8 +2,8 @@ import { API_ERRORS, STORE_FAULTS } from './errors.ts'
 import type { Distribution, Exposed, Exposition, Family, Reading } from './exposition.ts'
 
 /**
- * A copy of the platforms in sidecar/client, because this layer must not import that one. The compiler checks callers
- * against it.
+ * A copy of the platforms in sidecar/client, from which this module must not import. If a platform is missing here,
+ * callers do not compile.
  */
 const PLATFORMS = ['android', 'ios', 'webpush'] as const
 type Platform = (typeof PLATFORMS)[number]
@@ -116,7 +116,7 @@ export interface Metrics {
 
 /** Creates the metrics of one sidecar. Two sidecars in one process share no metrics. */
 export function createMetrics(): Metrics {
-  // The counts are plain numbers, which a scrape copies, because the pipeline counts several times per packet.
+  // The counts are plain numbers, because the pipeline counts several times per packet. A scrape copies them.
   const values = Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 0])) as Record<CounterName, number>
   const cases = new Map<string, Map<string, { readonly labels: Reading['labels']; value: number }>>()
   const families: Family[] = []
@@ -136,8 +136,8 @@ export function createMetrics(): Metrics {
   let loading: Promise<Exposition> | undefined
 
   /**
-   * Loads the exposition at its first use, and passes it the metrics and observations recorded before. Loading it at
-   * the start would make the start a tenth longer.
+   * Loads `exposition.ts` at the first use, and passes it the metrics and observations recorded before. Loading it when
+   * the sidecar starts would make the start a tenth longer.
    */
   async function exposition(): Promise<Exposition> {
     loading ??= import('./exposition.ts').then((loaded) => loaded.createExposition(PUSH_LATENCY))
@@ -162,7 +162,7 @@ export function createMetrics(): Metrics {
     value: (name) => values[name],
     observePushLatency: (platform, seconds) => {
       latencies.push({ platform, seconds })
-      // If the exposition cannot be loaded, the next request for /metrics reports the error.
+      // If `exposition.ts` cannot be loaded, the next request for /metrics reports the error.
       if (latencies.length === MAX_WAITING) exposition().catch(() => latencies.splice(0))
     },
     gauge: (name, help, read) => {

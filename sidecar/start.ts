@@ -15,7 +15,7 @@ import { demandPackages } from './operator/commands/packages.ts'
  */
 export async function startSidecar(settings: Settings, log: Log, clock?: Clock): Promise<Sidecar> {
   demandPackages()
-  // The import waits for the check, because it loads the packages that the check looks for.
+  // `compose.ts` is imported after the check, because it loads the packages that the check looks for.
   const compose = await import('./compose.ts')
   return compose.startSidecar(settings, log, clock)
 }

@@ -49,8 +49,8 @@ export function isSameAvatar(first: Avatar | undefined, second: Avatar | undefin
 }
 
 /**
- * Returns the avatar after an upload at the stamp `updatedAt`. Returns `current` itself if nothing was uploaded, if the
- * upload equals `current`, or if there is nothing to clear.
+ * Returns the avatar that a station has after the upload of `uploaded`. `updatedAt` is the stamp of the upload. Returns
+ * `current` itself if nothing was uploaded, if the upload equals `current`, or if there is no avatar to clear.
  */
 export function avatarAfter(current: Avatar, uploaded: AvatarUpload | undefined, updatedAt: number): Avatar {
   if (!uploaded) return current

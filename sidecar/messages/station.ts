@@ -6,7 +6,7 @@ export type StationKey = string
 /** The platforms of devices, one for each push gateway: FCM, APNs and Web Push (RFC 8030). */
 export const PLATFORMS = ['android', 'ios', 'webpush'] as const
 export type Platform = (typeof PLATFORMS)[number]
-/** A number for each platform. */
+/** A number for each push platform. */
 export type ByPlatform = Readonly<Record<Platform, number>>
 
 /**
@@ -20,7 +20,10 @@ export type Avatar =
   | { readonly state: 'cleared'; readonly updatedAt: number }
   | { readonly state: 'set'; readonly icon: string; readonly hash: string; readonly updatedAt: number }
 
-/** The id that an app chose for its phone. Only the app and the sidecar know it. Empty for a device without an id. */
+/**
+ * The id by which the sidecar distinguishes the devices of a station. The app chooses it at random, and keeps it
+ * secret. Empty if the app sends no id.
+ */
 export type DeviceId = string
 
 /** The maximum number of devices of a station. */
@@ -59,7 +62,7 @@ export interface Device {
  */
 export interface Station {
   readonly key: StationKey
-  /** Stamp of the first registration. Messages stored before it do not belong to this registration. */
+  /** Stamp of the registration that created the station. The station gets no messages stored before it. */
   readonly registeredAt: number
   /** The devices in the order of their first registration; at least one. */
   readonly devices: readonly Device[]
@@ -75,7 +78,7 @@ export function remembersCursor(id: DeviceId): boolean {
   return id !== ''
 }
 
-/** Returns the device of the station with this id. */
+/** Returns the station's device whose id is `id`. */
 export function deviceOf<Kind extends Device>(
   station: { readonly devices: readonly Kind[] } | undefined,
   id: DeviceId,
@@ -112,7 +115,7 @@ export function wantsAcks(
   return station?.devices.some(isAcknowledging) ?? false
 }
 
-/** Whether at least one device of the station wants acks. Only then are they stored. */
+/** Whether at least one device of the station wants acks. Acks to other stations are not stored. */
 export function wantsReceivedAcks(station: Station | undefined): boolean {
   return station?.devices.some(({ options }) => options.wantAcks) ?? false
 }

@@ -39,7 +39,7 @@ export type Store = ExclusiveStore | SharedStore
 /** A store that this process has to itself, such as a SQLite file. */
 export interface ExclusiveStore extends StoreParts {
   readonly isShared: false
-  /** Reports each message when it is stored. It misses none, because no other process stores messages. */
+  /** Reports each stored message. It misses none, because no other process can store messages. */
   readonly feed: Feed
   /**
    * Copies the store into the new file `path` while the store is in use. Resolves with the size in bytes. On failure,
@@ -53,7 +53,8 @@ export interface ExclusiveStore extends StoreParts {
 export interface SharedStore extends StoreParts {
   readonly isShared: true
   /**
-   * The keys of all processes that share the store. A process with an exclusive store has its keys in files instead.
+   * The secret keys that all processes of the shared store use. A process with an exclusive store keeps its keys in
+   * files.
    */
   readonly keyring: Keyring
 }
@@ -89,7 +90,7 @@ export interface Registration {
   /** Default: {@link NO_OPTIONS}. */
   readonly options?: DeviceOptions
   readonly avatar?: AvatarUpload
-  /** The network of the client's address. The limit of new stations and devices applies to each network. */
+  /** The network of the client's IP address. The limit of new stations and devices applies to each network. */
   readonly client: string
 }
 
@@ -138,9 +139,9 @@ export interface DeviceFilter {
  * The outcome of a removal:
  * - `none`: no device matched the filter.
  * - `wrong_token`: the device has another push token.
- * - `silenced`: the device stays, but gets no notifications and its messages no acks until it registers again. Its
- *   token has changed before, so one of the tokens may be a stranger's. The history is kept in case the real phone
- *   registers again.
+ * - `silenced`: the device stays. Until it registers again, it gets no notifications, and no message is acknowledged
+ *   because of it. Its token has changed before, so one of the tokens may be a stranger's. The history is kept in case
+ *   the real phone registers again.
  * - `devices`: the devices were removed, and the station has others.
  * - `station`: the last device was removed, and the station with it.
  */
@@ -159,8 +160,8 @@ export interface Stations {
   readonly size: number
   keys(): Iterable<StationKey>
   /**
-   * Returns the stations that get a message to `addressee` although it is addressed to another SSID of their callsign.
-   * One of their devices wants messages to all SSIDs.
+   * Returns the other stations that also get a message to `addressee`. Each has the same callsign with another SSID,
+   * and a device that wants messages to all SSIDs.
    */
   besides(addressee: StationKey): readonly StationKey[]
   /** Returns all stations with a device that wants messages to all SSIDs of its callsign. */
@@ -205,7 +206,10 @@ export interface Stations {
 /** The outcome of storing a message. If `ack` is true, the caller must send the ack now. */
 export type AppendOutcome =
   | { readonly kind: 'stored'; readonly message: StoredMessage; readonly ack: boolean }
-  /** `stamp`: if `ack` is true, the stamp of the earlier, equal message, if the ring still has it. */
+  /**
+   * `stamp`: the stamp of the earlier, equal message. Present only if `ack` is true and the ring still has that
+   * message.
+   */
   | { readonly kind: 'duplicate'; readonly ack: boolean; readonly stamp?: number }
   /** The station is not registered, or no longer. */
   | { readonly kind: 'no_station' }
@@ -233,7 +237,7 @@ export interface History {
   readonly perStation: number
 }
 
-/** New messages of a station, with the other data of the answer to the phone. All of it is from the same moment. */
+/** New messages of a station, and the other data for the answer to the phone. All data was read at the same moment. */
 export interface NewMessages {
   readonly messages: readonly StoredMessage[]
   /**
@@ -241,8 +245,8 @@ export interface NewMessages {
    */
   readonly acks?: readonly StoredAck[]
   /**
-   * Whether all devices of the station without options would get the same answer. This is the case if the device has no
-   * options and the ring has no messages to other SSIDs of the callsign.
+   * Whether every device of the station that has no options would get the same answer. True if the requesting device
+   * has no options either, and the ring has no messages to other SSIDs of the callsign.
    */
   readonly isShareable: boolean
   /** The stamp of the answer, which the phone stores as its next cursor. */
@@ -255,12 +259,12 @@ export interface NewMessages {
   readonly newestDropped: number
   /**
    * A string that changes when the store may have lost messages, for example after a failover. Caches must then drop
-   * messages that they cached earlier. Absent for an exclusive store.
+   * messages that they cached earlier. Absent if no other process shares the store.
    */
   readonly lineage?: string
 }
 
-/** A feed that reports each stored message, for caches of rings in memory. */
+/** Reports each stored message, so that caches can update their copies of the rings. */
 export interface Feed {
   /**
    * Calls `listener` with messages in the order in which they were stored. They are durable, but {@link History.append}
@@ -316,9 +320,9 @@ export interface Housekeeping {
    */
   tidy(signal: AbortSignal): Promise<number>
   /**
-   * Returns the wall-clock time since which at least one process has served phones without a break. Breaks that are too
-   * short to miss a heartbeat are ignored. Undefined for an exclusive store, because its only process knows its own
-   * start.
+   * Returns the wall-clock time since which at least one process has always been running to serve phones. Interruptions
+   * that are too short for a missed heartbeat are ignored. Undefined for an exclusive store, because its only process
+   * knows when it started.
    */
   readonly presentSince: (() => Promise<number>) | undefined
   /** Returns the size of the database in bytes. */

@@ -10,11 +10,11 @@ import type { POLICY } from './page/style.ts'
 import type { StationAnswers } from './station-answers.ts'
 
 export interface PageParts {
-  /** Rejects only if the process can no longer do its work and a restart may mend that. */
+  /** Rejects only if the process can no longer do its work and a restart may help. */
   readonly checkAlive: () => Promise<unknown>
   /** Rejects if the sidecar cannot answer a phone's request for messages. */
   readonly checkReads: () => Promise<unknown>
-  /** Returns the stable codes of the reasons why the sidecar is not fully working; empty if it is. */
+  /** Returns the codes of the reasons why the sidecar does not fully work; empty if it does. The codes never change. */
   readonly obstacles: () => Promise<readonly string[]>
   /**
    * Returns the HTML of the status page, which must comply with {@link POLICY}. `refresh`: whether it reloads itself.

@@ -45,12 +45,12 @@ export function reloadBy({
 const RELOADABLE: ReadonlySet<string> = new Set([
   'stations.reserved',
   'stations.blockedSenders',
-  // `main.ts` applies these two, because it created the log.
+  // `main.ts` applies the settings of the log, because it created the log.
   'log.level',
   'log.format',
 ])
 
-/** Returns the paths of the settings that differ. Both configurations have the same members. */
+/** Returns the paths of the settings whose values differ between the configurations, which have the same members. */
 function differences(current: unknown, reloaded: unknown, steps: readonly string[]): readonly string[] {
   if (isTable(current) && isTable(reloaded))
     return Object.keys(current).flatMap((name) => differences(current[name], reloaded[name], [...steps, name]))

@@ -7,7 +7,7 @@ import type { Log } from '../log.ts'
  */
 export const CLOSE_WITHIN = { work: 2700, watch: 200, store: 1800 } as const
 
-/** The stages in the order in which they close. */
+/** The stages of the shutdown, in their order. */
 const STAGES = ['work', 'watch', 'store'] as const
 type Stage = (typeof STAGES)[number]
 
@@ -15,7 +15,7 @@ interface Closable {
   close(): Promise<void>
 }
 
-/** The error of a start during which the sidecar was stopped. */
+/** The error with which a start rejects because the sidecar was stopped before the start ended. */
 export class StoppedEarlyError extends Error {
   override readonly name = 'StoppedEarlyError'
   constructor() {

@@ -91,7 +91,7 @@ export class StationAnswers {
     return devices ? jsonPage(200, { devices } satisfies NotifyAnswer) : notRegistered()
   }
 
-  /** Reads a page of the list. Returns undefined if `after` in the query is not a station. */
+  /** Returns a page of the list of stations; undefined if the query parameter `after` is no valid station. */
   async #list(query: URLSearchParams): Promise<StationListAnswer | undefined> {
     const written = query.get('after') ?? ''
     const afterKey = written === '' ? '' : parseStationKey(written)
@@ -108,7 +108,7 @@ export class StationAnswers {
 }
 
 /**
- * Converts a report to an answer. It names each member, so that a member that is added to the report later is not
+ * Converts a report to an answer. The code names each member, so that a member added to the report later is not
  * published by accident.
  */
 function stationAnswer({ station, avatarHash, devices, messages }: StationReport): StationAnswer {

@@ -6,7 +6,7 @@ import type { Settings } from '../../config/settings.ts'
 export type SidecarAnswer<Body> =
   | { readonly kind: 'answered'; readonly body: Body }
   | { readonly kind: 'refused'; readonly message: string }
-  /** No sidecar answers at `admin`. */
+  /** No sidecar answers at the address in the setting `admin`. */
   | { readonly kind: 'absent'; readonly message: string }
 
 /** Time limit of a request, in milliseconds. It is longer than a test notification may take. */

@@ -63,7 +63,7 @@ function arrivalOf({ headers, socket }: IncomingMessage): Arrival {
 /**
  * Returns the configuration lines that the operator should add.
  *
- * @param behindProxy whether a proxy must exist, because something other than this server adds TLS
+ * @param behindProxy whether a proxy must exist, because the public address uses TLS and this server does not
  */
 function changesFor(
   { peer, hasClientAddress }: Arrival,
@@ -76,8 +76,8 @@ function changesFor(
 }
 
 /**
- * Sends the test request. Returns a text for the case that the request does not arrive here: another server answered,
- * or the request failed. Never rejects.
+ * Sends the test request, and never rejects. Returns an explanation in case the request does not arrive here: another
+ * server answered, or the request failed.
  */
 async function ask(address: URL): Promise<string> {
   try {

@@ -30,8 +30,8 @@ export interface Findings {
 const EXAMPLE_CALLSIGN = 'N0CALL'
 
 /**
- * Error codes of the system for an address that cannot be used now but perhaps later, with the text of the warning. For
- * example, the running sidecar itself may use the address.
+ * Error codes of addresses that cannot be used now, but perhaps when the sidecar starts. Each has the text of a
+ * warning. For example, the running sidecar itself may use the address.
  */
 const PASSING_CODES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses it. That is fine if it is the sidecar; otherwise the start fails',
@@ -101,8 +101,8 @@ async function tryGateways(settings: Settings, log: Log): Promise<void> {
 }
 
 /**
- * Rejects if the first start could not create the file with the Web Push keys. It skips the default file beside the
- * database, because the check of the database also checks its folder.
+ * Rejects if the first start could not create the file with the Web Push keys. Does not check the default file: it is
+ * beside the database, and the check of the database includes their folder.
  */
 async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
   const { subject, keyFile } = webpush
@@ -126,8 +126,8 @@ async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
 const SAMPLE = ' '.repeat(200)
 
 /**
- * Tries to listen on an address, and returns whether it is a loopback address. If it cannot be used now, adds a warning
- * for a reason that may be harmless, and otherwise rejects.
+ * Tries to listen on an address, and returns whether it is a loopback address. If this fails, rejects, or adds a
+ * warning for an error in {@link PASSING_CODES}.
  */
 async function tryAddress(
   name: 'listen' | 'admin',

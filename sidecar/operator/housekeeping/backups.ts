@@ -201,7 +201,8 @@ async function timesIn(folder: string, callsign: string): Promise<readonly numbe
 
 function describe(error: unknown): { readonly code: string; readonly message: string } {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-  // The message of the store would name the disk of the database instead of that of the backup folder.
+  // For this code, the message of the store names the disk of the database, but the full disk is that of the backup
+  // folder.
   if (code === 'disk_full') return { code, message: 'There is no space left in backup.folder.' }
   return { code, message: error instanceof Error ? error.message : 'unknown error' }
 }

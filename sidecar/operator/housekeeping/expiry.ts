@@ -12,9 +12,8 @@ const USUAL_GAP_MS = 2 * HOUR_MS
 /** Decides which stations have expired. Times are in milliseconds since 1970. */
 export interface Expiry {
   /**
-   * Returns the time of the cutoff: stations that last registered before it have expired. Returns undefined while no
-   * station may expire. `sharedSince`: the time since which phones could reach at least one of the processes that share
-   * the store.
+   * Returns a time: stations that last registered before it have expired. Returns undefined while no station may
+   * expire. `sharedSince`: the time since which phones could reach at least one of the processes that share the store.
    */
   cutoff(now: number, sharedSince?: number): number | undefined
 }

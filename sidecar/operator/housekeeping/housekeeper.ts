@@ -11,7 +11,8 @@ import { runOnSchedule } from './schedule.ts'
 interface HousekeeperParts {
   readonly housekeeping: Pick<Housekeeping, 'expire' | 'tidy' | 'presentSince'>
   /**
-   * The leases of the store. Through one of them, only one of the processes that share the store does the housekeeping.
+   * The leases of the store. The process that holds a lease does the housekeeping for all processes that share the
+   * store.
    */
   readonly leases: Pick<Leases, 'hold'>
   readonly expiry: Expiry

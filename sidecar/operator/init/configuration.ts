@@ -63,8 +63,8 @@ function shortPath(file: string, folder: string): string {
 }
 
 /**
- * Returns the path of the database if `folder` is below `/etc`, where a service must not write. Otherwise returns
- * undefined, and the default applies.
+ * Returns a database path below {@link DATA} if `folder` is below `/etc`, where a service must not write. Otherwise
+ * returns undefined, and the setting `database` keeps its default.
  */
 function databaseFor(folder: string): string | undefined {
   const path = relative(SYSTEM, folder)

@@ -2,9 +2,9 @@ import { createInterface } from 'node:readline/promises'
 
 /** A conversation with the operator at a terminal. If stdin is not a terminal, it only shows lines. */
 export interface Conversation {
-  /** Whether the operator can answer. */
+  /** Whether questions can be asked. */
   readonly isInteractive: boolean
-  /** Shows a line. */
+  /** Shows a line of text to the operator. */
   say(line: string): void
   /** Shows a question and returns the answer without surrounding blanks. Rejects once the operator ends the input. */
   ask(question: string): Promise<string>
@@ -15,7 +15,7 @@ export interface Conversation {
 export function openConversation(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Conversation {
   const lines = input.isTTY ? createInterface({ input, output }) : undefined
   const ended = new AbortController()
-  // Without this, a question that waits for an answer would never settle after the end of the input.
+  // Without this listener, a pending question would never settle after the operator ends the input.
   lines?.once('close', () => ended.abort())
   return {
     isInteractive: lines !== undefined,

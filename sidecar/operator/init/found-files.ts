@@ -19,7 +19,7 @@ export function keyIdIn(name: string): string | undefined {
 
 /** Looks for usable files in a folder by their names. If several files of a kind match, returns none of them. */
 export async function findFiles(folder: string): Promise<FoundFiles> {
-  // The folder may not exist yet.
+  // A folder that does not exist yet has no files.
   const names = await readdir(folder).catch((): string[] => [])
   return {
     hasCertificate: Object.values(CERTIFICATE).every((name) => names.includes(name)),

@@ -10,12 +10,10 @@ export type InitOutcome =
   | { readonly kind: 'written'; readonly file: string }
   /** A flag has a value that cannot be used. */
   | { readonly kind: 'wrong_flag'; readonly reason: string }
-  /** The file exists, its folder cannot be written, or the operator ended the input. */
+  /** Nothing was written: the file exists, its folder cannot be written, or the operator ended the input. */
   | { readonly kind: 'not_written'; readonly reason: string }
 
-/**
- * The answer that rejects the suggested answer of a question, and leaves the setting at its default.
- */
+/** The answer with which the operator declines the suggested answer. The setting then keeps its default. */
 const NO_ANSWER = '-'
 
 /** The mode of the configuration file. The service may read the file through its group. */
@@ -43,7 +41,7 @@ export async function init(directory: string, flagValues: Answers, conversation:
     await writeFile(file, `${JSON.stringify(draftFor(answers, files, folder), null, 2)}\n`, { flag: 'wx' })
     await chmod(file, FILE_MODE)
   } catch (error) {
-    // Another process may have written the file meanwhile.
+    // Another process may have created the file after the check above.
     if (existsSync(file)) return existsAlready(file)
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
     const reason = `${file} cannot be written (${code}). Run the command as a user that may write there, for example with sudo.`
@@ -61,7 +59,7 @@ function existsAlready(file: string): InitOutcome {
   return { kind: 'not_written', reason }
 }
 
-/** Returns the next step after the check of a new configuration. */
+/** Returns the advice to the operator on what to do after the check of a new configuration. */
 export function nextStep(file: string, isFine: boolean): string {
   const command = `mesh-companion-sidecar --config ${file}`
   if (!isFine) return `Next: correct in ${file} what the lines above say, then run ${command} --check --live`
@@ -110,8 +108,8 @@ async function answerAll(
 }
 
 /**
- * Returns the fallback for a question. Without a terminal, a signing key that was found in the folder is used only if
- * the flags have the other settings of APNs.
+ * Returns the answer that a question has by default. Without a terminal, a signing key that was found in the folder is
+ * the default only if the flags set the other APNs settings.
  */
 function fallbackFor(
   { flag, fallback }: Question,
@@ -133,7 +131,7 @@ async function askUntilUsable(
   check: (question: Question, answers: Answers) => string | undefined,
   conversation: Conversation,
 ): Promise<string | undefined> {
-  // No hint "none" for a key id, team id or topic, because a key for APNs needs all of them.
+  // A key id, team id or topic has no hint "[none]", because a key for APNs needs all three.
   const hint = fallback === '' && question.dependsOn !== undefined ? '' : ` [${fallback || 'none'}]`
   for (;;) {
     const typed = await conversation.ask(`${text}${hint}: `).catch(() => undefined)

@@ -22,11 +22,11 @@ export interface Question {
   readonly flag: InitFlag
   /** The JSON path of the setting. */
   readonly path: string
-  /** The JSON path of another setting that the answer may contradict. */
+  /** The JSON path of another setting with which the answer may conflict. */
   readonly rival?: string
   readonly text: string
   readonly isFile?: true
-  /** The flag of an earlier question. This question is asked only if that one has an answer. */
+  /** The flag of an earlier question. If the earlier question has an empty answer, this question is not asked. */
   readonly dependsOn?: InitFlag
   /** Returns the answer that is used if the operator enters nothing. */
   fallback(files: FoundFiles, answers: Answers): string | undefined

@@ -7,7 +7,8 @@ export interface SharingInstance {
   readonly name: string
   readonly startedAt: number
   /**
-   * JSON that the instance publishes: its `version`, whether it may `listen`, and its `listener` slot, if it has one.
+   * JSON that the instance publishes: its `version`, whether it may `listen`, and its number among the listeners as
+   * `listener`, if it is one.
    */
   readonly note: string
 }

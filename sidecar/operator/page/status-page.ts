@@ -190,8 +190,8 @@ function totals(counts: Counts): Html {
     ],
     [
       'API requests',
-      // A request that an endpoint drops is in both `answered` and `dropped`, because `api_requests` counted it when it
-      // arrived.
+      // `api_requests` counts each request on arrival. So a request that an endpoint drops is in both `answered` and
+      // `dropped`.
       ['answered', Math.max(0, counts.api_requests - counts.api_errors)],
       ['refused', counts.api_errors],
       ['dropped', counts.api_dropped],

@@ -20,7 +20,7 @@ export const COUNTED = [
   'api_errors',
   'api_dropped',
 ] as const satisfies readonly CounterName[]
-/** Values of these counters since the start. */
+/** The value of each counter in `COUNTED` since the start. */
 export type Counts = Readonly<Record<(typeof COUNTED)[number], number>>
 
 /** The values that the status page shows. Times are in milliseconds since 1970. */

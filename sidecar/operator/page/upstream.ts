@@ -11,7 +11,7 @@ export interface UpstreamConnection {
   /** Wall-clock time of the last change of `state`, in milliseconds since 1970. */
   readonly sinceMs: number
   readonly filter: string
-  /** Number of logins, within the last 15 minutes, that a server accepted and then ended. */
+  /** Number of connections that a server closed after it had accepted the login, within the last 15 minutes. */
   readonly recentDrops: number
   /** Number of stations in the filter. */
   readonly stations: number
@@ -21,7 +21,7 @@ export interface UpstreamConnection {
 
 /** Another instance that listens to APRS-IS, with its last known state. */
 export interface OtherListener {
-  /** The instance's listener slot, from 0. */
+  /** The instance's number among the listeners, from 0. */
   readonly slot: number
   readonly instance: string
   /** The servers to which the instance is logged in. `callsigns`: the callsigns that it uses for its logins. */
@@ -33,13 +33,13 @@ export interface OtherListener {
 export interface UpstreamState {
   readonly connected: boolean
   readonly verified: boolean
-  /** Whether each station is in a filter that is set at a server. Stations that are left out are not required. */
+  /** Whether the filters set at the servers contain all stations. Stations counted in `leftOut` do not matter. */
   readonly ready: boolean
   readonly paused: boolean
-  /** Number of stations for which the filters have no room. */
+  /** Number of stations that no filter contains, because the filters are full. */
   readonly leftOut: number
   readonly connections: readonly UpstreamConnection[]
-  /** This instance's listener slot, from 0; null while it does not listen. */
+  /** This instance's number among the listeners, from 0; null while it does not listen. */
   readonly listener: number | null
   /** `held`: number of instances that listen, including this one. `wanted`: number of instances that should listen. */
   readonly listeners: { readonly held: number; readonly wanted: number }
@@ -49,8 +49,8 @@ export interface UpstreamState {
 type Listening = Pick<UpstreamState, 'listener' | 'listeners' | 'others'>
 
 /**
- * Renders which instances listen to APRS-IS. Returns undefined if this instance is the only listener, and no other
- * should listen.
+ * Renders which instances listen to APRS-IS. Returns undefined if this instance is the only listener, and only one is
+ * wanted.
  */
 export function renderListeners({ listener, listeners, others }: Listening): Html | undefined {
   if (listener !== null && listeners.wanted === 1 && others.length === 0) return undefined

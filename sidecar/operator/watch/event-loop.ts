@@ -10,8 +10,8 @@ const MS_PER_S = 1000
  */
 const RESOLUTION_MS = 20
 /**
- * Number of finished intervals that the gauge covers, in addition to the current one. They last a minute. Prometheus
- * usually scrapes more often, so it misses no interval.
+ * Number of finished intervals that the gauge covers, in addition to the current one. Together they last a minute.
+ * Prometheus usually scrapes more often, so it sees each delay.
  */
 const INTERVALS = 6
 const INTERVAL_MS = 10_000

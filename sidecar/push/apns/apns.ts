@@ -15,7 +15,7 @@ import { waitForLastAnswers } from './apns-farewell.ts'
 
 type Given = Readonly<Record<'keyFile' | 'keyId' | 'teamId' | 'topic', string>>
 
-// The text for two reasons, because APNs sends `BadEnvironmentKeyInToken`, but its documentation says
+// The text for one reason with two names: APNs sends `BadEnvironmentKeyInToken`, but its documentation says
 // `BadEnvironmentKeyIdInToken`.
 const OTHER_ENVIRONMENT = 'the signing key is for the other environment (push.apns.production)'
 
@@ -181,7 +181,10 @@ function kindOf(status: number): PushFailure['kind'] {
   return status === 403 ? 'unauthorized' : 'refused'
 }
 
-/** Reads a failure. Depending on the status, `node-apn` reports the reason in one of two members, or not at all. */
+/**
+ * Reads status and reason from a failure reported by `node-apn`. Depending on the status, the reason is in one of two
+ * members, or absent.
+ */
 function readFailure(failed: unknown, connectionProblem: string | undefined): Failure {
   const { status, response, error } = members(failed)
   const { reason } = members(response)
@@ -192,8 +195,8 @@ function readFailure(failed: unknown, connectionProblem: string | undefined): Fa
     }
   }
   if (status === 500) return { status, reason: 'InternalServerError' }
-  // From APNs, the word is one of Apple's documented reasons. A server that is configured instead of APNs could send
-  // any text.
+  // A reason from APNs is one of the words in Apple's documentation. A server that is configured instead of APNs could
+  // send any text.
   return { status, reason: /^[A-Za-z]{1,64}$/.test(word) ? word : 'unknown reason' }
 }
 

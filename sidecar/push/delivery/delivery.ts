@@ -45,9 +45,9 @@ const MAX_REASON_CHARACTERS = 300
 const MS_PER_S = 1000
 
 /**
- * Delay before a device is claimed again because the claim and the registry in memory contradict each other. With a
- * shared store, the registry may be a second behind. Without the delay, the device would be claimed again and again
- * until then.
+ * Delay before a device is claimed again because the claim disagrees with the registry in memory. With a shared store,
+ * the registry in memory may be a second out of date. Without the delay, the device would be claimed again and again
+ * during this second.
  */
 const CLAIM_AGAIN_MS = 1000
 
@@ -104,15 +104,15 @@ export class Deliveries {
     const { stations, pushes, gateways, metrics } = this.#parts
     const { station, device } = claim
     const current = deviceOf(stations.get(station), device.id)
-    // If the phone has registered again since the claim, it can be notified after all.
+    // If the phone has registered again since the claim, the notification can be sent after all.
     if (current && !current.tokenDead && gateways.has(current.platform))
       return this.#record(station, pushes.retryLater(claim, { delayMs: CLAIM_AGAIN_MS, tries: 0, refusals: 0 }))
     metrics.countCase('pushes_unsendable', {
       platform: device.platform,
       reason: isGatewayOff ? 'gateway_off' : 'token_dead',
     })
-    // For a dead token, there is no new result: the operator should still see the gateway's answer that the token is
-    // dead.
+    // A dead token leads to no new result, because the operator should still see the answer with which the gateway
+    // reported the token dead.
     const reason = `No push gateway is configured for ${device.platform}.`
     const result = isGatewayOff ? this.#result('gateway_off', reason) : undefined
     return this.#record(station, pushes.settle(claim, result))
@@ -230,7 +230,7 @@ export class Deliveries {
           reason,
         },
       )
-    // This settles only the messages of this claim. Newer messages get their own notification.
+    // Settles only the messages of this claim. Newer messages get their own notification.
     await this.#record(station, pushes.settle(claim, result))
   }
 
@@ -239,8 +239,8 @@ export class Deliveries {
     const { clock, random } = this.#parts
     const triedMs = clock.elapsed() - claimedAt
     if (cause !== 'phone') return planAfterFailure({ claim, elapsedMs: claim.firstTryMs + triedMs, afterMs }, random())
-    // `Math.abs`, because the clock may have been set back. If the clock was wrong, this age may be far too large,
-    // which the minimum below corrects.
+    // `Math.abs`, because the clock may have been set back. If a wrong clock made this age far too large, `Math.min`
+    // selects the time since the oldest message arrived.
     const newestAgeMs = Math.abs(clock.now() - claim.unpushed.newest.stamp)
     return planWhilePhoneIsAway(claim, Math.min(claim.waitedMs + triedMs, newestAgeMs), random())
   }

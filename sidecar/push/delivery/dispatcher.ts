@@ -55,7 +55,7 @@ export class Dispatcher {
   readonly #slots: readonly SendSlots[]
   readonly #gateways: ReadonlyMap<Platform, WatchedGateway>
   readonly #deliveries: Deliveries
-  /** The slots of the platforms that may have due devices that are not claimed yet. */
+  /** The slots of the platforms for which the queue may have due devices. */
   readonly #due = new Set<SendSlots>()
   /** The running claim and all running deliveries. {@link close} awaits them. */
   readonly #work = new Set<Promise<void>>()
@@ -102,7 +102,7 @@ export class Dispatcher {
     return [...this.#gateways.values()].map((gateway) => ({
       ...gateway.answers(),
       platform: gateway.platform,
-      // A getter, because most callers do not need it, and the queue iterates over all waiting devices to compute it.
+      // A getter, because few callers read this number. To compute it, the queue iterates over all waiting devices.
       get waiting() {
         return pushes.waiting(gateway.platform)
       },
@@ -139,8 +139,8 @@ export class Dispatcher {
     for (let wanted = this.#slotsToFill(); wanted.length > 0; wanted = this.#slotsToFill()) {
       const free: Record<Platform, number> = { android: 0, ios: 0, webpush: 0 }
       for (const slots of wanted) free[slots.platform] = slots.free
-      // `#due` is cleared before the claim. If a device becomes due during the claim, `#due` gets its slots again,
-      // which leads to another claim.
+      // `#due` is cleared before the claim. If a device becomes due during the claim, its slots are added to `#due`
+      // again, and another claim follows.
       for (const slots of wanted) this.#due.delete(slots)
       const claims = await this.#claim(free)
       this.#parts.metrics.count('pushes_claimed', claims.length)
@@ -150,7 +150,8 @@ export class Dispatcher {
       }
       this.#begin(claims)
     }
-    // There is no `await` between the last check of the slots and this line, so no wake-up is lost.
+    // There is no `await` between the last check of the slots and this line, so no due device or free slot goes
+    // unnoticed.
     this.#isClaiming = false
   }
 

@@ -45,7 +45,7 @@ export class SendSlots {
     this.#max = MAX_IN_FLIGHT[parts.platform]
   }
 
-  /** The number of devices that may be claimed now; 0 while gathering. */
+  /** The number of devices that may be claimed now; 0 in the state *gathering*. */
   get free(): number {
     return this.#isGathering ? 0 : this.#max - this.#taken
   }

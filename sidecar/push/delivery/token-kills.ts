@@ -23,7 +23,7 @@ export class TokenKills {
   /** Records an answer of the gateway. */
   note(outcome: PushOutcome): void {
     if (outcome.kind === 'accepted') this.#doubts = false
-    // A temporary failure tells nothing about tokens.
+    // A temporary failure does not show whether the token is dead.
     if (outcome.kind === 'try_later') return
     this.#inARow = outcome.kind === 'token_gone' ? this.#inARow + 1 : 0
     if (this.#inARow >= SUSPICIOUS_KILLS) this.#doubts = true

@@ -77,7 +77,7 @@ export class WatchedGateway {
   #note(outcome: PushOutcome): void {
     this.#answers.note(outcome)
     this.#noteKills(outcome)
-    // After a temporary failure, it is unknown whether the gateway would refuse the sidecar.
+    // A temporary failure does not show whether the gateway would refuse the sidecar.
     if (outcome.kind === 'try_later') this.#warnOfFailure(outcome.reason)
     else this.#noteRefusal(outcome.kind === 'unauthorized' ? outcome.reason : undefined)
   }

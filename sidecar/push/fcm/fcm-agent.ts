@@ -8,7 +8,7 @@ import { type FcmErrorCodes, readErrorCodes } from './fcm-error-codes.ts'
 
 declare module 'http' {
   interface Agent {
-    /** `http.request` calls this for each request. */
+    /** Called by `http.request` for each request. */
     addRequest(request: ClientRequest, options: ClientRequestArgs): void
   }
 }
@@ -32,7 +32,8 @@ class Abandoned extends Error {
   readonly code = 'AbortError'
 }
 
-// The exchange to which the current request belongs. The asynchronous context carries it through the client libraries.
+// The {@link FcmExchange} to which the current request belongs. The asynchronous context makes it available inside the
+// client libraries.
 const currentExchange = new AsyncLocalStorage<FcmExchange>()
 
 /**
@@ -43,9 +44,9 @@ const currentExchange = new AsyncLocalStorage<FcmExchange>()
 export class FcmExchange {
   /** HTTP status of the last answer to the notification itself; undefined if there was none. */
   status: number | undefined
-  /** The Retry-After of that answer, in milliseconds from its arrival. */
+  /** The Retry-After of the last answer to the notification, in milliseconds from the arrival of the answer. */
   retryAfterMs: number | undefined
-  /** The FCM error codes in that answer, if its status is 401. */
+  /** The FCM error codes in the last answer to the notification, if its status was 401. */
   errorCodes: FcmErrorCodes | undefined
   /** The `Date` header of the last answer, including those to requests for access tokens. */
   date: string | undefined
@@ -55,7 +56,7 @@ export class FcmExchange {
   #ended = false
   readonly #requests = new Set<ClientRequest>()
 
-  /** Runs `work`. The requests that it starts become part of this exchange. */
+  /** Runs `work`, and adds the requests that `work` starts to this exchange. */
   async watch<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await currentExchange.run(this, work)
@@ -64,13 +65,13 @@ export class FcmExchange {
     }
   }
 
-  /** Ends the requests of this exchange, and any that the libraries start later. */
+  /** Ends the requests for this notification, and any that the libraries start for it later. */
   abandon(): void {
     this.#ended = true
     for (const request of this.#requests) request.destroy(new Abandoned())
   }
 
-  /** Adds a request, right after it was passed to the agent. */
+  /** Adds a request to this exchange. Call right after the agent has received the request. */
   add(request: ClientRequest, now: () => number): void {
     const isSend = request.host === SEND_HOST
     if (isSend) this.#sends++

@@ -117,7 +117,7 @@ class FcmGateway implements PushGateway {
     const send = async (): Promise<PushOutcome> => {
       const client = this.#client
       const outcome = await this.#attempt(exchange, pushToken, notification, dryRun)
-      // True if the access token expired early or was revoked.
+      // Whether FCM refuses the access token, which then expired early or was revoked.
       const isTokenRefused = exchange.status === 401 && outcome.kind === 'unauthorized'
       if (!isTokenRefused || abandoned || !this.#replace(client)) return outcome
       exchange = new FcmExchange()
@@ -229,10 +229,10 @@ function outcomeOf(error: unknown, exchange: FcmExchange): PushFailure {
     return { kind: 'unauthorized', reason: `FCM does not accept the access token: ${clockOf(exchange)}; ${remedy}` }
   }
   if (code === 'app/invalid-credential') return credentialOutcome(message, exchange)
-  // `firebase-admin` derives this code from the HTTP status alone. So an HTML page from a proxy leads to this code too.
+  // `firebase-admin` derives this code from the HTTP status alone, so an HTML page from a proxy causes it too.
   if (code === 'messaging/invalid-argument' && message.includes('Raw server response'))
     return later(unexpected(exchange), exchange)
-  // This code stands for a bad payload or a bad token. Only the text of the message distinguishes them.
+  // This code means a bad payload or a bad token. Only the text of the message shows which.
   if (code === 'messaging/invalid-argument' && /registration token/i.test(message)) {
     return { kind: 'token_gone', reason: 'FCM did not issue this token' }
   }

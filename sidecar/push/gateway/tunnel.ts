@@ -26,7 +26,7 @@ export function throughProxy(host: string, port: number): ThroughTunnel | undefi
   if (written === '' || (isLoopback(name) && !isLoopback(hostOf(written)))) return undefined
   return {
     socket: new Tunnel(written, `${name}:${port}`),
-    // Node.js would compare the certificate of an IP address with a wrong name by default.
+    // By default, Node.js would compare the certificate of an IP address with a name other than the address.
     checkServerIdentity: (_name, certificate) => checkServerIdentity(host, certificate),
   }
 }

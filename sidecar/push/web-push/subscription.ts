@@ -95,7 +95,8 @@ function decode(value: unknown): Buffer | undefined {
 function isPublicKey(key: Buffer | undefined): boolean {
   if (key?.length !== 65 || key[0] !== 4) return false
   try {
-    // Throws if the point is not on the curve. Such a key would make the encryption of each notification fail.
+    // `convertKey` throws if the key is no point on the curve. With such a key, each notification would fail to be
+    // encrypted.
     ECDH.convertKey(key, 'prime256v1')
     return true
   } catch {

@@ -72,7 +72,7 @@ function read(file: string): string | undefined {
 }
 
 /**
- * Creates a key file with new keys. It writes to another file and renames that, so that a crash leaves no partial key
+ * Creates a key file with new keys. It writes a draft and then renames the draft, so that a crash leaves no partial key
  * file.
  */
 async function create(file: string, log: Log): Promise<VapidKeys> {

@@ -85,11 +85,11 @@ export class WebPushAgent extends Agent {
     if (isIP(host) !== 0) return throughProxy(host, port) ?? {}
     try {
       const addresses = await this.#publicAddresses(host)
-      // A proxy resolves the name itself, perhaps to another address. This is safe, because a server gets no data
-      // unless it has a certificate for the name.
+      // A proxy resolves the name again, perhaps to another address. This is safe, because the server at that address
+      // gets no data unless it has a certificate for the name.
       return throughProxy(host, port) ?? { lookup: lookupOf(addresses) }
     } catch (error) {
-      // In networks with a proxy, often only the proxy can resolve public names.
+      // This lookup may fail in networks with a proxy, because often only the proxy can resolve public names.
       const tunnel = error instanceof AddressRefused || this.#closed ? undefined : throughProxy(host, port)
       if (tunnel) return tunnel
       throw error

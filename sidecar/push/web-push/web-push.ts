@@ -39,12 +39,12 @@ const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>>
 /** Statuses with several meanings. The text of the answer shows which one applies. */
 const WORDY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
 const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
-  // Matches answers of FCM, Mozilla and Apple.
+  // In the answers of FCM, Mozilla and Apple.
   [
     /correspond to the credentials used|VAPID public key mismatch|VapidPkHashMismatch/i,
     ['token_gone', 'says that the subscription was made with another key than ours'],
   ],
-  // Matches an answer of ntfy. It never checks signatures, so its 401 and 403 have another cause.
+  // In an answer of ntfy. ntfy never checks signatures, so its statuses 401 and 403 have another cause.
   [/"code":\s*40[13]\d\d\b/, ['try_later', 'does not let us write: its access rules must let everyone write to up*']],
 ]
 
@@ -200,7 +200,7 @@ function post({ endpoint, method, headers, body }: RequestDetails, agent: WebPus
 async function outcomeOf(answer: IncomingMessage, endpoint: string, now: number): Promise<PushOutcome> {
   const { statusCode: status = 0, headers } = answer
   const text = readAnswer(answer)
-  // The status alone decides this outcome, so it need not wait for the rest of the answer.
+  // The status alone decides this outcome, so the rest of the answer is not awaited.
   if (status >= 200 && status < 300) return { kind: 'accepted' }
   const answerText = WORDY_STATUSES.has(status) ? await text : ''
   const byWords = WORDS.find(([words]) => words.test(answerText))?.[1]

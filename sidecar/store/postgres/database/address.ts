@@ -39,7 +39,7 @@ export function readAddress(address: string): DatabaseAddress {
 
 /** Returns whether a connection to this address stays on this machine. */
 export function isLocal({ host }: DatabaseAddress): boolean {
-  // Only an IP address is checked for loopback, because a host name that starts with `127.` may lead anywhere.
+  // Only an IP address is checked for loopback, because a host name that starts with `127.` may belong to any machine.
   return host === 'localhost' || host.startsWith('/') || (isIP(host) !== 0 && isLoopback(host))
 }
 

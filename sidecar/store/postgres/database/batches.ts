@@ -23,8 +23,8 @@ interface BatchOptions<In, Out> {
   /** Returns the number of rows that an input needs; 1 by default. */
   readonly weight?: (input: In) => number
   /**
-   * Milliseconds for which the next statement waits to gather more inputs; 0 by default. It does not wait if enough
-   * inputs for a full statement are queued.
+   * Milliseconds for which the next statement waits for more inputs; 0 by default. It does not wait once the queued
+   * inputs fill a statement.
    */
   readonly gatherMs?: number
 }
@@ -70,13 +70,14 @@ class QueuedBatches<In, Out> implements Batches<In, Out> {
       this.#queue.push({ input, weight: rows, resolve, reject })
       if (this.#isStarting) return
       this.#isStarting = true
-      // Waits for the end of the caller's turn, so that all inputs of the turn share a statement.
+      // Starts at the end of the caller's turn, so that all inputs that the caller adds in the turn share a statement.
       queueMicrotask(() => this.#start())
     })
   }
 
   readonly idle = async (): Promise<void> => {
-    // Waits for the statements that are about to start. All other inputs wait for a statement in progress.
+    // Inputs that were just added first start their statements. An input that is still queued after that waits for a
+    // statement in progress.
     await Promise.resolve()
     while (this.#inProgress.size > 0) await Promise.race(this.#inProgress)
   }
@@ -111,7 +112,7 @@ class QueuedBatches<In, Out> implements Batches<In, Out> {
       (error: unknown) => () => batch.forEach((waiting) => void waiting.reject(error)),
     )
     if (gatherMs === 0 || this.#waitingWeight >= most) {
-      // Starts the next statement before the callers of this one continue.
+      // Starts the next statement before the callers of the ended statement get their outputs.
       onEnd()
       if (this.#inProgress.size > 0) await endOfTurn()
       settle()

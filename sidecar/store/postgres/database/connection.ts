@@ -210,7 +210,7 @@ class Connections implements Postgres {
       this.#health.noteIfFault(error)
       throw error
     } finally {
-      // The wait is limited, because a silent server does not answer `end`.
+      // The wait is limited, because `end` never settles if the server hangs.
       await within(CLOSE_MS, client.end(), this.#clock).catch(() => undefined)
       destroy()
     }

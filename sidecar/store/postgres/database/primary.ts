@@ -45,7 +45,7 @@ export class Primary {
     this.#parts = parts
   }
 
-  /** The host for new connections. */
+  /** The host to which new connections are opened. */
   get host(): HostConfig | undefined {
     return this.#parts.hosts[this.#current]
   }

@@ -14,8 +14,8 @@ const TIMELINE = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
 const SERVER = '(SELECT system_identifier FROM pg_control_system())'
 const REMEMBERED = `SELECT timeline FROM clock WHERE server = ${SERVER}`
 /**
- * Records the timeline `$1` with the identity of the server. A dump includes both. On another server, the timeline
- * would mean nothing.
+ * Records the timeline `$1` with the identity of the server. A dump includes both. If the dump is restored on another
+ * server, the identity shows that the timeline is not from there.
  */
 export const REMEMBER_TIMELINE = `UPDATE clock SET timeline = $1, server = ${SERVER} WHERE (timeline, server) <> ($1, ${SERVER})`
 

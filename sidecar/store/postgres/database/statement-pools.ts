@@ -83,7 +83,7 @@ export class StatementPools {
       return (await pool.query({ name: this.#nameOf(text), text, values: [...values] })).rows as readonly Row[]
     } catch (cause) {
       const error = toStoreError(cause)
-      // The server has become a standby. The host name leads to the new primary, now or soon.
+      // The server has become a standby. A new connection to its host name reaches the new primary, now or soon.
       if (error.code === 'database_read_only' && pools === this.#pools) this.renew()
       this.#parts.onError(error)
       throw error
