@@ -11,8 +11,8 @@ const START_LIMIT_MS = 100_000
 /** MeshCentral's message when it installs a package by npm, which takes minutes and changes the shared installation. */
 const INSTALLS = 'Installing modules'
 
-/** MeshCentral's message when it accepts connections. */
-const LISTENS = 'HTTPS server running on'
+/** MeshCentral's message when it accepts connections, by HTTP if a proxy ends TLS. */
+const LISTENS = /MeshCentral HTTPS? server running on/
 
 /** MeshCentral's server process, without the launcher that would restart it. */
 export interface MeshProcess {
@@ -97,7 +97,7 @@ export async function startMeshProcess(options: ProcessOptions): Promise<MeshPro
       () => {
         if (!isUp()) throw new Error('MeshCentral ended at its start.')
         if (output().includes(INSTALLS)) throw new Error('MeshCentral lacks a package: add it to PACKAGES.')
-        return output().includes(LISTENS) && answers(port)
+        return LISTENS.test(output()) && answers(port)
       },
       START_LIMIT_MS,
     )
