@@ -60,7 +60,7 @@ export interface RoutePaths {
 }
 
 /**
- * Returns the paths of a domain's routes. Source: "Plugin" in the contracts; the Endpoints table of the specification.
+ * Returns the paths of a domain's routes. Source: the table of endpoints in the specification.
  *
  * @param presets names of the presets
  */
