@@ -5,6 +5,8 @@ import { until } from '../support/until.ts'
 import { pluginLines } from './support/auth-log.ts'
 import { openControl } from './support/control-socket.ts'
 import { installMeshCentral, OLDER_VERSION } from './support/installation.ts'
+import { laboratory } from './support/laboratory.ts'
+import { type LdapServer, startLdapServer } from './support/ldap-server.ts'
 import { sealedBy } from './support/sealed-cookie.ts'
 import { isSignedIn, messageOn, signedIn } from './support/session.ts'
 import { type MeshOfTests, useMesh, verdictOf } from './support/use-mesh.ts'
@@ -52,6 +54,11 @@ const WAYS: Readonly<Record<string, (setup: MeshOfTests, user: string) => Promis
     return (await verdictOf(socket)) === 'signed in'
   },
 }
+/** Tries all ways at the same time, because MeshCentral answers a refused form after 2 to 6 s. */
+async function waysOf(setup: MeshOfTests, user: string): Promise<Readonly<Record<string, boolean>>> {
+  const attempts = Object.entries(WAYS).map(async ([way, attempt]) => [way, await attempt(setup, user)] as const)
+  return Object.fromEntries(await Promise.all(attempts))
+}
 const onAllWays = (works: boolean) => Object.fromEntries(Object.keys(WAYS).map((way) => [way, works]))
 
 describe('custom.password_login', () => {
@@ -59,11 +66,7 @@ describe('custom.password_login', () => {
   const withPasswords = (custom: object) => ({ settings, domains: { '': { oidc: { custom } } } })
   const setup = useMesh({ ...withPasswords({}), domains: { '': { members: { newAccounts: true } } } })
 
-  /** Tries all ways at the same time, because MeshCentral answers a refused form after 2 to 6 s. */
-  const waysFor = async (user: string) => {
-    const attempts = Object.entries(WAYS).map(async ([way, attempt]) => [way, await attempt(setup, user)] as const)
-    return Object.fromEntries(await Promise.all(attempts))
-  }
+  const waysFor = (user: string) => waysOf(setup, user)
   const warnings = async () =>
     (await pluginLines(setup)).filter(({ event }) => String(event).startsWith('password-login-lockout'))
 
@@ -143,6 +146,38 @@ describe('custom.password_login', () => {
   it('treats a password_login of another type as false', async () => {
     await setup.restart(withPasswords({ password_login: 'yes' }))
     expect(await waysFor('admin')).to.deep.equal(onAllWays(false))
+  })
+})
+
+describe('custom.password_login in a domain that signs users in by LDAP', () => {
+  let ldap: LdapServer
+  const withPasswords = (custom: object) => ({
+    settings: { maxInvalidLogin: false },
+    domains: { '': { members: ldap.members, oidc: { custom } } },
+  })
+  const setup = useMesh(async () => {
+    ldap = await startLdapServer((await laboratory()).installation, ['admin', 'tom'], PASSWORD)
+    return withPasswords({})
+  })
+  after(() => ldap.close())
+
+  it('LDAP users sign in with passwords in every way if password_login is not set', async () => {
+    expect(await waysOf(setup, 'admin')).to.deep.equal(onAllWays(true))
+    expect(await waysOf(setup, 'tom')).to.deep.equal(onAllWays(true))
+    expect(ldap.passwordsTried()).to.equal(2 * Object.keys(WAYS).length)
+  })
+
+  // Shows: plugin 5.22.
+  it('password_login refuses LDAP users too, except for those in its list', async () => {
+    await setup.restart(withPasswords({ password_login: ['Admin'] }))
+    const earlier = ldap.passwordsTried()
+    for (const name of ['tom', 'TOM']) expect(await waysOf(setup, name), name).to.deep.equal(onAllWays(false))
+    expect(ldap.passwordsTried()).to.equal(earlier)
+    expect(await waysOf(setup, 'admin')).to.deep.equal(onAllWays(true))
+    await setup.restart(withPasswords({ password_login: false }))
+    expect(await waysOf(setup, 'admin')).to.deep.equal(onAllWays(false))
+    expect(ldap.passwordsTried()).to.equal(earlier + Object.keys(WAYS).length)
+    expect(await isSignedIn(setup, await signedIn(setup, setup.person()))).to.equal(true)
   })
 })
 

@@ -12,11 +12,11 @@ export const LATEST_VERSION = '1.1.55'
 export const OLDER_VERSION = '1.1.51'
 
 /**
- * The packages that MeshCentral would install at its start: for second factors, an `oidc` object, each kind of
- * database, and a proxy in `HTTPS_PROXY`.
+ * The packages that MeshCentral would install at its start: for second factors, an `oidc` object, LDAP, each
+ * kind of database, and a proxy in `HTTPS_PROXY`.
  */
 const PACKAGES = [
-  'otplib@12.0.1',
+  ...['otplib@12.0.1', 'ldapauth-fork@5.0.5'],
   ...['passport@0.7.0', 'connect-flash@0.1.1', 'openid-client@5.7.1'],
   ...['mongodb@4.17.2', '@mongodb-js/saslprep@1.3.1', 'pg@8.16.3', 'mariadb@3.4.5', 'mysql2@3.15.1', 'sqlite3@5.1.7'],
   ...['acebase@1.29.5', 'https-proxy-agent@7.0.6'],
