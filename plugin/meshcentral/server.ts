@@ -43,6 +43,11 @@ export interface MeshEventReceiver {
   HandleEvent?(source: unknown, event: unknown, targets: readonly string[], target: string): void
 }
 
+/** The socket of an open page. */
+export interface MeshPage extends MeshEventReceiver {
+  close(): void
+}
+
 /** An object with unknown members. MeshCentral changes all keys of its configuration to lower case. */
 export type Members = Record<string, unknown>
 
@@ -72,7 +77,7 @@ export interface MeshWeb {
   /** Users by id, `user/<domain id>/<name>`. A change takes effect in open pages at once. */
   readonly users: Record<string, MeshUser>
   /** The sockets of open pages on this server, by the ids of their users. */
-  readonly wssessions?: Readonly<Record<string, readonly MeshEventReceiver[]>>
+  readonly wssessions?: Readonly<Record<string, readonly MeshPage[]>>
   /** Subscribes a page to the events of everything that its user has rights on. */
   subscribe?(userId: string, page: MeshEventReceiver): void
   /** User groups by id, `ugrp/<domain id>/<hash>`. */

@@ -1,18 +1,29 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { Clock } from '../../clock.ts'
+import type { Clock, Timer } from '../../clock.ts'
 import { isJsonObject, type JsonObject } from '../../config/json/json-object.ts'
 import { printableText } from '../../log.ts'
 import { askDatabase, saveRecord, WRITE_LIMIT_MS } from '../database.ts'
 import { announceAccount, dispatch } from '../events.ts'
-import type { MeshDeviceGroup, MeshServer, MeshUser, MeshUserGroup, MeshWeb } from '../server.ts'
+import {
+  isLocked,
+  type MeshDeviceGroup,
+  type MeshServer,
+  type MeshUser,
+  type MeshUserGroup,
+  type MeshWeb,
+} from '../server.ts'
+import { type LeaseTimes, leaseInDatabase } from '../sessions/lease.ts'
 import { type Holdings, hasHoldings, holdingsOf, ownSiteRights, type Suggestion, suggestMoves } from './holdings.ts'
 import { mergeDeviceRights, mergeSiteRights, siteLimits } from './merged-rights.ts'
+import { closePages } from './peer-pages.ts'
 
 export interface AccountMovesOptions {
   readonly server: MeshServer
   readonly web: MeshWeb
   readonly clock: Clock
+  /** Whether other servers may use the same database. */
+  readonly isShared: boolean
   /** Called if a restart interrupted the move of an account, and the move could not be completed afterwards. */
   readonly onFailure: (error: unknown) => void
 }
@@ -31,6 +42,13 @@ const TYPE = 'meshcompanionmove'
 const LOCKED = 0x20
 const HAS_IMAGE = 1
 const NOTHING_LOGGED = { nolog: 1 }
+/**
+ * The lease of a move. A move of 1,000 devices takes some 40 seconds. The wait is longer than for a session, because a
+ * write that takes longer blocks the move until the lease has expired.
+ */
+const MOVE_LEASE: LeaseTimes = { leaseMs: 120_000, settleMs: 2_000 }
+/** Pause before another attempt to complete a move that another server is completing, in milliseconds. */
+const RETRY_MS = 10_000
 
 /**
  * Moves the rights and settings of one account of MeshCentral to another account of the same domain.
@@ -51,8 +69,12 @@ export class AccountMoves {
   readonly #web: MeshWeb
   readonly #clock: Clock
   readonly #onFailure: (error: unknown) => void
+  readonly #lease: ReturnType<typeof leaseInDatabase>
+  #retry: Timer | undefined
+  #isClosed = false
 
-  constructor({ server, web, clock, onFailure }: AccountMovesOptions) {
+  constructor({ server, web, clock, isShared, onFailure }: AccountMovesOptions) {
+    this.#lease = isShared ? leaseInDatabase(server.db, clock, MOVE_LEASE) : async () => async () => undefined
     this.#server = server
     this.#web = web
     this.#clock = clock
@@ -74,13 +96,17 @@ export class AccountMoves {
   /**
    * Moves the rights and settings of the old account to the new one.
    *
-   * @throws Error if an account does not exist, if both are the same or of different domains, or if the database does
-   *   not answer. In the last case, repeat the request or restart the server to complete the move
+   * @throws Error if an account does not exist, if both are the same or of different domains, if another server is
+   *   moving the old account, or if the database does not answer. In the last case, repeat the request or restart the
+   *   server to complete the move
    */
   async move(request: MoveRequest): Promise<void> {
     this.#pairOf(request)
-    await this.#ask('write a move', (done) => this.#server.db.Set(recordOf(request), done))
-    await this.#complete(request)
+    const isDone = await this.#withLease(recordOf(request)._id, async (assertHeld) => {
+      await this.#ask('write a move', (done) => this.#server.db.Set(recordOf(request), done))
+      await this.#complete(request, assertHeld)
+    })
+    if (!isDone) throw new Error('Another server is moving this account. Wait two minutes, then repeat the move.')
   }
 
   /** Completes unfinished moves. Never rejects. */
@@ -89,16 +115,52 @@ export class AccountMoves {
       const records = await askDatabase<readonly JsonObject[] | null>(this.#clock, 'list unfinished moves', (done) =>
         this.#server.db.GetAllType(TYPE, done),
       )
-      for (const record of records ?? []) await this.#resumeOne(record)
+      let areAllDone = true
+      for (const { _id: id } of records ?? []) {
+        const isDone = await this.#withLease(String(id), (assertHeld) => this.#resumeOne(String(id), assertHeld))
+        areAllDone &&= isDone
+      }
+      if (!areAllDone && !this.#isClosed) this.#retry = this.#clock.after(RETRY_MS, () => this.resume())
     } catch (error) {
       this.#onFailure(error)
     }
   }
 
-  async #resumeOne({ from, to, lock, by }: JsonObject): Promise<void> {
+  /** Stops waiting for moves of other servers. */
+  close(): void {
+    this.#isClosed = true
+    this.#retry?.cancel()
+  }
+
+  /**
+   * Runs a task while this server holds the lease of a move.
+   *
+   * @param task receives a function that throws if the lease may expire during one more write
+   * @returns false without running the task if another server holds the lease
+   */
+  async #withLease(id: string, task: (assertHeld: () => void) => Promise<void>): Promise<boolean> {
+    const beganAt = this.#clock.elapsed()
+    const release = await this.#lease(id)
+    if (!release) return false
+    try {
+      await task(() => {
+        if (this.#clock.elapsed() - beganAt >= MOVE_LEASE.leaseMs - WRITE_LIMIT_MS)
+          throw new Error('The database was too slow for the move of an account. Repeat the move to complete it.')
+      })
+    } finally {
+      await release().catch(this.#onFailure)
+    }
+    return true
+  }
+
+  async #resumeOne(id: string, assertHeld: () => void): Promise<void> {
+    // Read the record again, because another server may have completed the move before it released the lease.
+    const record = await this.#read(id)
+    if (!record) return
+    const { from, to, lock, by } = record
     const request = { from: String(from), to: String(to), lock: lock === true, by: String(by) }
     if (this.#user(request.from) && this.#user(request.to)) {
-      await this.#complete(request)
+      await this.#complete(request, assertHeld)
       return
     }
     this.#server.authLog(
@@ -108,9 +170,10 @@ export class AccountMoves {
     await this.#removeRecord(request)
   }
 
-  async #complete(request: MoveRequest): Promise<void> {
+  async #complete(request: MoveRequest, assertHeld: () => void): Promise<void> {
     const { from, to } = this.#pairOf(request)
     const moved = holdingsOf(this.#web, from)
+    const isNewlyLocked = request.lock && !isLocked(from)
     const links: Record<string, MeshLink> = { ...to.links }
     for (const [id, link] of Object.entries(from.links ?? {})) {
       const rights = await this.#moveLink(id, link, from, to)
@@ -118,8 +181,9 @@ export class AccountMoves {
     }
     const settings = (await this.#moveSettings(from, to)) || hasNewRealms(from, to)
     await this.#changeNewAccount(from, to, links)
+    assertHeld()
     await this.#changeOldAccount(from, Object.keys(links), request.lock)
-    if (hasHoldings(moved) || settings || request.lock) this.#announce(request, { ...moved, settings }, from, to)
+    if (hasHoldings(moved) || settings || isNewlyLocked) this.#announce(request, { ...moved, settings }, from, to)
     await this.#removeRecord(request)
   }
 
@@ -239,9 +303,13 @@ export class AccountMoves {
     const counts = `${deviceGroups.length} device groups, ${devices.length} devices, ${userGroups.length} user groups`
     const details = `${counts}${moved.siteAdmin ? ', site administration' : ''}${moved.settings ? ', settings' : ''}${lock ? '; the old account is locked' : ''}`
     const text = `${by} moved the rights and settings of ${from._id} to ${to._id}: ${details}`
-    announceAccount(this.#server, this.#web, to, 'accountchange', text, { nodeListChange: to._id })
+    const change = { nodeListChange: to._id }
+    // Each peer stores the events that it receives from other peers, so the peers receive a copy that is not stored.
+    announceAccount(this.#server, this.#web, to, 'accountchange', text, { ...change, nopeers: 1 })
+    if (this.#server.multiServer)
+      announceAccount(this.#server, this.#web, to, 'accountchange', text, { ...change, ...NOTHING_LOGGED })
     this.#server.authLog('OIDC', `INFO account-moved: ${printableText(text)}`)
-    if (lock) dispatch(this.#server, this.#web, [from._id], 'close')
+    if (lock) closePages(this.#web, from._id)
   }
 
   #dispatch(targets: readonly string[], user: MeshUser, event: object): void {

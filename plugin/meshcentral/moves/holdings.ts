@@ -1,4 +1,5 @@
 import { isLocked, type MeshUser, type MeshWeb, SITE_ADMIN, userKey } from '../server.ts'
+import { siteLimits } from './merged-rights.ts'
 
 /** The rights of an account, as the page that moves them shows them. */
 export interface Holdings {
@@ -47,9 +48,9 @@ export function ownSiteRights({ siteadmin = 0, oidcrights = 0 }: MeshUser): numb
   return siteadmin === SITE_ADMIN ? siteadmin : siteadmin & ~oidcrights
 }
 
-/** Whether an account has devices, groups or rights that a move would move. */
+/** Whether an account has devices, groups or rights that a move would move. A lock and limits stay with the account. */
 export function hasHoldings({ deviceGroups, userGroups, devices, siteRights }: Holdings): boolean {
-  return siteRights !== 0 || [deviceGroups, userGroups, devices].some((list) => list.length > 0)
+  return siteRights !== siteLimits(siteRights) || [deviceGroups, userGroups, devices].some((list) => list.length > 0)
 }
 
 /** Two accounts that may belong to one user. */

@@ -7,44 +7,53 @@ import type { MeshDatabase } from '../server.ts'
 
 const TYPE = 'meshcompanionlease'
 const PREFIX = `${TYPE}/`
-/**
- * How long a server waits after it wrote its name into a free lease, in milliseconds. Another server that also found
- * the lease free must write its own name within this time.
- */
-const SETTLE_MS = 250
+
+export interface LeaseTimes {
+  /** How long a lease lasts unless it is released, in milliseconds. */
+  readonly leaseMs: number
+  /**
+   * How long a server waits after it wrote its name into a free lease, in milliseconds. Another server that also found
+   * the lease free must write its own name within this time.
+   */
+  readonly settleMs: number
+}
+
+const SESSION_LEASE: LeaseTimes = { leaseMs: LEASE_MS, settleMs: 250 }
 
 /**
  * Grants a lease to one of several servers at a time, with a record in their shared database. MeshCentral's databases
  * read and write whole records and have no compare-and-set. So a server that finds the lease free writes its name, and
  * waits until any competitor has written too. The server holds the lease if the record still contains its own name. If
- * its write took longer than `SETTLE_MS`, the server does not hold the lease. Source: M. Fischer's algorithm, in L.
+ * its write took longer than `settleMs`, the server does not hold the lease. Source: M. Fischer's algorithm, in L.
  * Lamport, A Fast Mutual Exclusion Algorithm, 1987.
  */
-export function leaseInDatabase(db: MeshDatabase, clock: Clock): NonNullable<Sessions['lease']> {
+export function leaseInDatabase(
+  db: MeshDatabase,
+  clock: Clock,
+  { leaseMs, settleMs } = SESSION_LEASE,
+): NonNullable<Sessions['lease']> {
   async function holderOf(id: string): Promise<unknown> {
-    const records = await askDatabase<unknown>(clock, 'read the lease of a session', (done) =>
-      db.Get(PREFIX + id, done),
-    )
+    const records = await askDatabase<unknown>(clock, 'read a lease', (done) => db.Get(PREFIX + id, done))
     const record: unknown = Array.isArray(records) ? records[0] : undefined
     if (!isJsonObject(record) || typeof record.until !== 'number') return undefined
     const { by: holder, until } = record
     // Ignore a lease that ends too far in the future, because a server with a wrong clock wrote it.
-    return until > clock.now() && until <= clock.now() + 2 * LEASE_MS ? holder : undefined
+    return until > clock.now() && until <= clock.now() + 2 * leaseMs ? holder : undefined
   }
 
   return async (id) => {
     const beganAt = clock.elapsed()
     if ((await holderOf(id)) !== undefined) return null
     const holder = randomBytes(16).toString('base64url')
-    const record = { type: TYPE, _id: PREFIX + id, domain: '', by: holder, until: clock.now() + LEASE_MS }
-    await askDatabase(clock, 'write the lease of a session', (done) => db.Set(record, done))
-    if (clock.elapsed() - beganAt >= SETTLE_MS) return null
-    await new Promise<void>((resolve) => clock.after(SETTLE_MS, resolve))
+    const record = { type: TYPE, _id: PREFIX + id, domain: '', by: holder, until: clock.now() + leaseMs }
+    await askDatabase(clock, 'write a lease', (done) => db.Set(record, done))
+    if (clock.elapsed() - beganAt >= settleMs) return null
+    await new Promise<void>((resolve) => clock.after(settleMs, resolve))
     if ((await holderOf(id)) !== holder) return null
     return async () => {
       // Once the lease has expired, another server may hold it.
-      if (clock.elapsed() - beganAt >= LEASE_MS) return
-      await askDatabase(clock, 'remove the lease of a session', (done) => db.Remove(PREFIX + id, done))
+      if (clock.elapsed() - beganAt >= leaseMs) return
+      await askDatabase(clock, 'remove a lease', (done) => db.Remove(PREFIX + id, done))
     }
   }
 }

@@ -115,7 +115,10 @@ export function install(installation: Installation): Installed | undefined {
   const noStop = finishBeforeStop(() => oidc.close())
 
   showButtons(server, takenDomains, readings.domains, oidc)
-  const parts = { oidc, readings: readings.domains, settings, refusedLogins, notes, secret, domains, report }
+  const moves = new AccountMoves({ server, web, clock, isShared: Boolean(server.multiServer), onFailure: report })
+  void moves.resume()
+  updatePeerPages(server, web)
+  const parts = { oidc, moves, readings: readings.domains, settings, refusedLogins, notes, secret, domains, report }
   const page = adminPage(installation, parts)
   const probe = new CookieProbe(sealed, key)
   lockdown.liftFor(domains, probe.sealing)
@@ -124,6 +127,7 @@ export function install(installation: Installation): Installed | undefined {
     check: (onOther) => probe.run(installation, certificates.CommonName, onOther),
     close: () => {
       noStop()
+      moves.close()
       void oidc.close().catch(report)
     },
   }
@@ -192,6 +196,7 @@ function passwordWarnings(
 
 interface PageParts {
   readonly oidc: Oidc
+  readonly moves: AccountMoves
   readonly readings: readonly DomainReading[]
   readonly settings: PluginSettings
   readonly refusedLogins: RefusedLogins
@@ -205,14 +210,11 @@ interface PageParts {
 
 function adminPage(
   installation: Installation,
-  { oidc, readings, settings, refusedLogins, notes, secret, domains, report }: PageParts,
+  { oidc, moves, readings, settings, refusedLogins, notes, secret, domains, report }: PageParts,
 ): AdminPage {
-  const { server, web, reading, clock } = installation
+  const { server, reading, clock } = installation
   const { loginTokenDays, presets } = settings
   const census = new TokenCensus(server.db, clock, domains, report)
-  const moves = new AccountMoves({ server, web, clock, onFailure: report })
-  void moves.resume()
-  updatePeerPages(server, web)
   const tokenNotes = (id: string) =>
     loginTokenDays === null && census.hasTokens(id) ? [unlimitedTokensNote([id])] : []
   return meshAdminPage({

@@ -16,7 +16,11 @@ import { isSignedIn, thiefOf } from './session.ts'
  * @param ids ids of the servers. The first by name connects to the others
  * @param registered further metadata of the client
  */
-export function usePeers(ids: readonly string[], options: MeshOptions, registered = {}): readonly MeshSetup[] {
+export function usePeers(
+  ids: readonly string[],
+  given: MeshOptions | (() => Promise<MeshOptions>),
+  registered = {},
+): readonly MeshSetup[] {
   const all: MeshSetup[] = []
   let database: MongoStandIn | undefined
 
@@ -31,6 +35,7 @@ export function usePeers(ids: readonly string[], options: MeshOptions, registere
       this.skip()
     }
     database = started
+    const options = typeof given === 'function' ? await given() : given
     const ports = [port, ...(await Promise.all(ids.slice(1).map(() => freePort())))]
     const servers = Object.fromEntries(ids.map((id, index) => [id, { url: `wss://127.0.0.1:${ports[index]}/` }]))
     const settings = { mongoDb: started.url, mongoDbName: 'mesh', mongoDbChangeStream: true, ...options.settings }
@@ -41,11 +46,7 @@ export function usePeers(ids: readonly string[], options: MeshOptions, registere
         await setUpMesh({ ...options, settings, ...shared, peers: { serverId, servers }, port: ports[index] ?? 0 }),
       )
     }
-    await all[0]?.register({
-      redirect_uris: all.map(({ url }) => `${url}auth-oidc-callback`),
-      post_logout_redirect_uris: all.map(({ url }) => `${url}login`),
-      ...registered,
-    })
+    await registerPeers(all, registered)
   })
   after(async () => {
     for (const server of all.toReversed()) await server.close()
@@ -60,3 +61,12 @@ export function usePeers(ids: readonly string[], options: MeshOptions, registere
  */
 export const knowsPerson = (peer: MeshSetup, browser: ScriptedBrowser): Promise<boolean> =>
   until('the peer to know the person', () => isSignedIn(peer, thiefOf(peer, browser)))
+
+/** Registers the client for all peers. The restart of a peer registers the client for that peer only. */
+export async function registerPeers(peers: readonly MeshSetup[], more = {}): Promise<void> {
+  await peers[0]?.register({
+    redirect_uris: peers.map(({ url }) => `${url}auth-oidc-callback`),
+    post_logout_redirect_uris: peers.map(({ url }) => `${url}login`),
+    ...more,
+  })
+}

@@ -62,6 +62,7 @@ describe('suggestions for moving accounts', () => {
   it('suggests no move of an account without rights, and 20 moves of others', () => {
     const { siteadmin: _, ...moved } = tom
     expect(suggested(moved, sso)).to.deep.equal([])
+    expect(suggested({ ...moved, siteadmin: 32 }, sso)).to.deep.equal([])
     const pairs = Array.from({ length: 30 }, (_value, index) => {
       const same = { email: `${index}@example.test`, emailVerified: true }
       const old = user(`user//u${index}`, index < 5 ? same : { ...same, siteadmin: 2 })
