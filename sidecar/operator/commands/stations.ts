@@ -14,7 +14,7 @@ import { askSidecar, type SidecarAnswer } from './ask-sidecar.ts'
 export interface CommandOutcome {
   readonly kind: 'done' | 'refused' | 'absent'
   readonly lines: readonly string[]
-  /** The error message for stderr; absent if the sidecar answered the request. */
+  /** The error message for stderr, if the sidecar did not answer, or refused the request. */
   readonly error?: string
 }
 

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 
 /** A conversation with the operator at a terminal. If stdin is not a terminal, it only shows lines. */
 export interface Conversation {
-  /** Whether questions can be asked. */
+  /** Whether the operator can answer questions. */
   readonly isInteractive: boolean
   /** Shows a line of text to the operator. */
   say(line: string): void

@@ -59,7 +59,7 @@ function existsAlready(file: string): InitOutcome {
   return { kind: 'not_written', reason }
 }
 
-/** Returns the advice to the operator on what to do after the check of a new configuration. */
+/** Returns what the operator should do after the check of a new configuration. */
 export function nextStep(file: string, isFine: boolean): string {
   const command = `mesh-companion-sidecar --config ${file}`
   if (!isFine) return `Next: correct in ${file} what the lines above say, then run ${command} --check --live`

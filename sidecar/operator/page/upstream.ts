@@ -33,7 +33,7 @@ export interface OtherListener {
 export interface UpstreamState {
   readonly connected: boolean
   readonly verified: boolean
-  /** Whether the filters set at the servers contain all stations. Stations counted in `leftOut` do not matter. */
+  /** Whether the filters set at the servers contain all stations, except those counted in `leftOut`. */
   readonly ready: boolean
   readonly paused: boolean
   /** Number of stations that no filter contains, because the filters are full. */

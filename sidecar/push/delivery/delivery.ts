@@ -111,8 +111,8 @@ export class Deliveries {
       platform: device.platform,
       reason: isGatewayOff ? 'gateway_off' : 'token_dead',
     })
-    // A dead token leads to no new result, because the operator should still see the answer with which the gateway
-    // reported the token dead.
+    // For a dead token, no new result is recorded, because the operator should still see the gateway's answer that the
+    // token is dead.
     const reason = `No push gateway is configured for ${device.platform}.`
     const result = isGatewayOff ? this.#result('gateway_off', reason) : undefined
     return this.#record(station, pushes.settle(claim, result))

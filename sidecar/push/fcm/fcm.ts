@@ -117,7 +117,7 @@ class FcmGateway implements PushGateway {
     const send = async (): Promise<PushOutcome> => {
       const client = this.#client
       const outcome = await this.#attempt(exchange, pushToken, notification, dryRun)
-      // Whether FCM refuses the access token, which then expired early or was revoked.
+      // True if FCM refuses the access token, because the token expired early or was revoked.
       const isTokenRefused = exchange.status === 401 && outcome.kind === 'unauthorized'
       if (!isTokenRefused || abandoned || !this.#replace(client)) return outcome
       exchange = new FcmExchange()

@@ -39,12 +39,12 @@ const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>>
 /** Statuses with several meanings. The text of the answer shows which one applies. */
 const WORDY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
 const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
-  // In the answers of FCM, Mozilla and Apple.
+  // Texts of FCM, Mozilla and Apple for a subscription that was made with another VAPID key.
   [
     /correspond to the credentials used|VAPID public key mismatch|VapidPkHashMismatch/i,
     ['token_gone', 'says that the subscription was made with another key than ours'],
   ],
-  // In an answer of ntfy. ntfy never checks signatures, so its statuses 401 and 403 have another cause.
+  // The error code in an answer of ntfy. ntfy never checks signatures. Its 401 and 403 mean that access is denied.
   [/"code":\s*40[13]\d\d\b/, ['try_later', 'does not let us write: its access rules must let everyone write to up*']],
 ]
 

@@ -10,7 +10,10 @@ import { type SqlValue, withoutNul } from './database/sql-values.ts'
 import { messageIdentity } from './messages/message-identity.ts'
 import { CHANNEL } from './schema/schema-files.ts'
 
-/** The error of a fill that changed nothing in the database. `remedy` tells the operator what to do. */
+/**
+ * The error if the contents could not be written, which leaves the database unchanged. `remedy` tells the operator what
+ * to do.
+ */
 export class FillError extends Error {
   override readonly name = 'FillError'
   readonly remedy: string

@@ -20,7 +20,9 @@ export function openKeyring({ query }: Queries): Keyring {
   }
 }
 
-/** Opens a keyring that writes nothing. If a key is missing, `settle` returns the proposal without storing it. */
+/**
+ * Opens a keyring that only reads. If no value is stored under `name`, `settle` returns `proposal` without storing it.
+ */
 export function inspectKeyring({ query }: Queries): Keyring {
   return {
     async settle(name, proposal) {

@@ -48,8 +48,8 @@ export async function openPostgresStore(
   metrics: Pick<Metrics, 'count'> = { count() {} },
   stopping?: AbortSignal,
 ): Promise<SharedStore> {
-  // Reacts to `stopping` only while the store opens. Later, other modules still use the store while they stop, and the
-  // caller closes it after them.
+  // `stopping` is obeyed only while the store opens. Later, the caller closes the store, after the other modules have
+  // stopped using it.
   const start = new AbortController()
   const stopEarly = () => start.abort()
   stopping?.addEventListener('abort', stopEarly, { once: true })
@@ -68,7 +68,7 @@ async function openUntil(
   metrics: Pick<Metrics, 'count'>,
 ): Promise<SharedStore> {
   const postgres = await connectPostgres(settings, clock, log, stopping)
-  // Keeps the process alive. The timers of `clock` do not, and nothing else may be running yet.
+  // Keeps the process alive. The timers of `clock` do not keep it alive, and nothing else may be running yet.
   const alive = setInterval(() => undefined, START_MS)
   try {
     return buildStore(await begin(postgres, settings, clock, log, stopping), settings, clock, metrics)
@@ -217,7 +217,8 @@ async function closeAll(parts: OpenedParts): Promise<void> {
   probes.stop()
   stations.close()
   pushes.close()
-  // Closes the store even if this takes too long. A lost cursor does no harm, and leases expire by themselves.
+  // Closes the store even if these last writes take too long. A lost cursor does no harm, and leases expire by
+  // themselves.
   const last = Promise.all([appends.idle().then(cursors.seal), receivedAcks.idle(), instance.close()])
   await within(LAST_MS, last, clock).catch(() => undefined)
   await postgres.close()

@@ -84,7 +84,7 @@ class NamedInstance implements OwnInstance {
 
   readonly list = async (): Promise<readonly Instance[]> => {
     const instances = await this.#postgres.read<Instance>(LIST)
-    // This process sees its new note at once; other instances see it after the next heartbeat.
+    // This process sees at once the note that it published. Other instances see that note after the next heartbeat.
     return instances.map((instance) =>
       instance.name === this.name ? { name: this.name, startedAt: instance.startedAt, note: this.#note } : instance,
     )

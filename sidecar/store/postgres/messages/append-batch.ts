@@ -2,7 +2,10 @@ import { ringOf } from '../../../messages/message.ts'
 import type { AppendOutcome, ReceivedMessage, StationKey } from '../../../messages/store.ts'
 import { byteaArray, type SqlValue } from '../database/sql-values.ts'
 
-/** Characters of {@link AppendAnswer.kinds}. The third possible character, `1`, stands for a duplicate. */
+/**
+ * Characters of {@link AppendAnswer.kinds}, one for each message. The third possible character, `1`, stands for a
+ * duplicate.
+ */
 const NO_STATION = '0'
 const STORED = '2'
 
@@ -36,13 +39,13 @@ export interface Horizons {
   readonly unnumbered: number
 }
 
-/** The requests that one statement handles, prepared for that statement. */
+/** The messages of several requests, prepared for one statement. */
 export interface AppendBatch {
   /** The messages of all requests, without repetitions. */
   readonly distinct: readonly Distinct[]
-  /** For each message of the requests, in order, its place in `distinct`. */
+  /** For each message of the requests, in order: which element of `distinct` represents it. */
   readonly places: readonly Place[]
-  /** The messages that may be acknowledged. */
+  /** The messages that the database may decide to acknowledge. */
   readonly acks: readonly { readonly place: Place; readonly message: ReceivedMessage }[]
 }
 
@@ -53,9 +56,9 @@ interface Distinct {
 }
 
 interface Place {
-  /** The index in `distinct` of this message, or of an equal one. */
+  /** The index of the element of `distinct` that equals this message. */
   readonly index: number
-  /** Whether an equal message earlier in the batch represents this one. */
+  /** Whether this message is a duplicate of an earlier message in the batch. */
   readonly isCopy: boolean
 }
 
@@ -102,7 +105,8 @@ export function rowsOf({ distinct, acks }: AppendBatch, now: number): readonly S
 }
 
 /**
- * Returns, for each message, the addressee if the message is for the ring of another station; otherwise an empty value.
+ * Returns one value for each message: its addressee if the message is for the ring of another station, otherwise an
+ * empty value.
  */
 export function addresseesOf({ distinct }: AppendBatch): SqlValue {
   return byteaArray(distinct.map(({ message: { to, ring } }) => (ring === undefined ? NO_BYTES : Buffer.from(to))))

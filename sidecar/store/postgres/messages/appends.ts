@@ -102,7 +102,7 @@ class BatchedAppends implements Appends {
 
   readonly append: Appends['append'] = async (messages, mayAck) => {
     if (messages.length === 0) return []
-    // Computed before a statement begins, because otherwise the database would wait for the identities.
+    // The identities are computed before a statement begins. Otherwise the database would have to wait for them.
     const identities = messages.map(messageIdentity)
     const result = await this.#batches.add({ messages, identities, mayAck, since: this.#parts.clock.elapsed() })
     return result()
@@ -129,7 +129,7 @@ class BatchedAppends implements Appends {
     this.#parts.onStored(stored)
     this.#bounds.count(stored.length, answer.acks.length)
     let outcomes: ReturnType<typeof outcomesOf> | undefined
-    // Computed when the first caller reads its result. By then, the next statement has been sent.
+    // The outcomes are computed when the first caller reads its result. By then, the next statement has been sent.
     return requests.map((_, index) => () => {
       outcomes ??= outcomesOf(requests, batch, answer)
       return outcomes[index] ?? []

@@ -23,7 +23,7 @@ export function openBounds({ query }: Queries, ackMs: number): Bounds {
   let stored = 0
   let acks = 0
 
-  // If a deletion fails, the next deletion includes those rows.
+  // Errors are ignored, because the next deletion includes the rows that a failed one left.
   const run = (text: string, ...values: readonly number[]) => void query(text, values).catch(() => undefined)
 
   return {

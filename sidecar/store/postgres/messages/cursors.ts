@@ -5,8 +5,8 @@ import { readSql } from '../../read-sql.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Answer, DeviceReading, Reader } from './reader.ts'
 
-// Delay before cursors are written. A crash loses those that wait. Then a phone may get a stamp older than its own
-// cursor, and ignores it.
+// Delay before cursors are written. A crash loses the cursors that were not written yet. A phone may then get a stamp
+// that is older than its cursor, and ignores that stamp.
 const WRITE_AFTER_MS = 10_000
 const STATEMENT_ROWS = 1000
 
@@ -69,7 +69,7 @@ export function openCursors({ database, reader, clock }: CursorsParts): SharedCu
     const [, id] = parseDeviceKey(key)
     if (!remembersCursor(id)) return Math.max(registeredAt, sent ?? 0)
     if (sent !== undefined && sent > newestCursor) note(key, sent)
-    // Returns `registeredAt` if it is newer, because then the cursor is from an earlier registration.
+    // If `registeredAt` is newer than the cursor, the cursor is from an earlier registration.
     return Math.max(registeredAt, sent ?? Math.max(newestCursor, unwritten.get(key) ?? 0))
   }
 

@@ -40,9 +40,8 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
 }
 
 /**
- * Opens the source of stamps. It returns the newest stamp of the database, which each write advances. It does not use
- * the time of this machine. A phone with such a cursor could skip messages that another instance stores in the same
- * second.
+ * Opens the source of stamps. It issues the newest stamp of the database, which each write advances. The time of this
+ * machine would be no safe cursor: a phone could skip messages that another instance stores in the same second.
  */
 export function openServerTime({ query }: Queries): Stamps {
   return {

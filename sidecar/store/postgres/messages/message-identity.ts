@@ -12,7 +12,7 @@ const BYTES = 16
 export function messageIdentity({ from, to, seqId, text }: IncomingMessage): Buffer {
   const content = text.toString('latin1')
   const shown = content.slice(0, contentEnd(content))
-  // Only the text can contain line breaks, so the parts cannot be confused. The format must not change, because
-  // processes of all versions must agree.
+  // Only the text can contain line breaks, and it comes last. So different messages never have equal input to the hash.
+  // The format must not change, because processes of all versions must agree.
   return hash('sha256', `${to}\n${from}\n${messageNumber(seqId)}\n${shown}`, 'buffer').subarray(0, BYTES)
 }

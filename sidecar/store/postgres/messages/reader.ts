@@ -62,8 +62,8 @@ export interface Reading {
   /** The options of the device of the request. */
   readonly options: DeviceOptions
   /**
-   * Stamp of the station's newest message; 0 if there is none. If a device of the request wants acks, it may be that of
-   * the newest ack.
+   * Stamp of the newest message of the station; 0 if there is none. If a device of the request wants acks, the stamp of
+   * the newest message or ack.
    */
   readonly newest: number
   /** Stamp of the newest message that the ring has dropped; 0 if there is none. */
@@ -93,7 +93,7 @@ export interface Reader {
   read(station: StationKey, device: DeviceId | undefined, since: number): Promise<Answer>
 }
 
-/** A row of the result, with the lineage of its statement. */
+/** A row of the result, with the lineage of the database when the statement read it. */
 interface Read {
   readonly row: Row
   readonly lineage: string
@@ -108,8 +108,8 @@ interface Read {
  */
 export function openReader(database: Queries, timeline: () => number = () => 0): Reader {
   /**
-   * The newest `last` that a finished statement returned. If a later statement returns an older one, the database has
-   * lost data.
+   * The newest stamp that a finished statement returned as `last`. If a later statement returns an older stamp, the
+   * database has lost data.
    */
   let newest = 0
   let timesBack = 0

@@ -205,7 +205,7 @@ class PostgresPushQueue implements SharedPushQueue {
     this.#timers.ring(dueInMs)
   }
 
-  /** Awaits `work`. If it fails, records that the row is due again after the lease. */
+  /** Resolves or rejects like `work`. If `work` fails, records that the row is due again when the lease expires. */
   async #orAfterLease<T>({ key, claim }: Leased, work: Promise<T>): Promise<T> {
     return work.catch((error: unknown) => {
       this.#estimates.wait(key, claim.device.platform, PUSH_LEASE_MS)
@@ -243,7 +243,7 @@ function claimOf(row: ClaimRow): PushClaim {
     unpushed: { count, newest },
     tries,
     refusals,
-    // These times would be negative if the clock of the database was set back.
+    // If the clock of the database was set back, the elapsed times are negative.
     firstTryMs: Math.max(0, row.firstTryMs),
     waitedMs: Math.max(0, row.waitedMs),
   }

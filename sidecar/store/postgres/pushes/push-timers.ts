@@ -3,7 +3,8 @@ import type { Clock, Timer } from '../../../clock.ts'
 /** Interval of polling for rows of other instances that stopped before a row was due or before they settled it. */
 const ASK_EVERY_MS = 1000
 /**
- * Rows that become due within this time, in milliseconds, share one call of the listeners. Each call costs a statement.
+ * Rows that become due within this many milliseconds of each other share one call of the listeners, because each call
+ * costs a statement.
  */
 const GRAIN_MS = 50
 

@@ -156,7 +156,7 @@ class PostgresRegistry implements Registry {
     const registeredAt = this.#copy.get(key)?.registeredAt
     if (registeredAt === undefined || this.#proven.get(key) === registeredAt) return
     this.#proven.set(key, registeredAt)
-    // If the write fails, the next call repeats it. The mark is not urgent.
+    // If the write fails, the next call of `prove` repeats it. This mark is not urgent.
     this.#queue.write(() => this.#postgres.query(PROVE, [[key]])).catch(() => this.#proven.delete(key))
   }
 
@@ -204,7 +204,7 @@ class PostgresRegistry implements Registry {
     })
   }
 
-  /** Returns the outcome of a registration, and updates the copy. */
+  /** Returns the outcome of a registration, and updates the copy of the registry. */
   #outcomeOf({ key, deviceId }: Registration, row: Registered): RegisterOutcome {
     const { kind, version, registeredAt, devices, writtenAt, now, icon, hash, updatedAt, displaced } = row
     if (kind === 'full' || kind === 'devices_full' || kind === 'limited') return { kind }
@@ -248,8 +248,8 @@ class PostgresRegistry implements Registry {
   }
 
   /**
-   * Reads the station again instead of editing the copy, because the copy may be out of date. Returns whether the
-   * station remains.
+   * Reads the latest changes instead of editing the copy of the registry, because the copy may be out of date. Returns
+   * `devices` if the station still exists, otherwise `station`.
    */
   async #outcomeOfRemoval(key: StationKey): Promise<'devices' | 'station'> {
     await this.#refresh.follow()

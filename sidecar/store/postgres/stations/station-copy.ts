@@ -15,7 +15,7 @@ interface Entry {
   readonly station: SeenStation
   /** The devices as last read from the database. Their `lastSeenAt` may be up to an hour old. */
   readonly inDatabase: readonly Device[]
-  /** The stamp of the snapshot from which the entry was read. */
+  /** The stamp of the database at which the entry was read. */
   readonly version: number
 }
 
@@ -46,7 +46,7 @@ export class StationCopy {
     this.#log = log
   }
 
-  /** The stamp up to which the copy includes all changes. */
+  /** The stamp up to which this copy of the registry includes all changes. */
   get seen(): number {
     return this.#seen
   }
@@ -88,13 +88,13 @@ export class StationCopy {
     this.#listeners.push(listener)
   }
 
-  /** Applies the state of one station as of stamp `version`, unless the copy is newer. */
+  /** Sets the state of one station as of stamp `version`, unless the copy includes newer changes. */
   take(change: Change, version: number): void {
-    // The copy includes all changes up to `seen`, so it includes this one, or a later change that replaced it.
+    // If `version` is not above `seen`, the copy already includes this change, or a later change of the same station.
     if (version > this.#seen) this.#putAll([change], version)
   }
 
-  /** Applies all changes between {@link seen} and stamp `version`. */
+  /** Applies all changes after {@link seen}, up to stamp `version`. */
   follow(changes: readonly Change[], version: number): void {
     this.#seen = version
     this.#putAll(changes, version)

@@ -6,7 +6,10 @@ import type { ReceivedMessage, Stations } from '../../../messages/store.ts'
 
 /** Decides which messages the sidecar acknowledges. */
 export interface AckClaims {
-  /** Returns whether to acknowledge the message once it is durable. If so, the ack is recorded as sent. */
+  /**
+   * Returns whether the caller should acknowledge the message once the message is durable. If so, records the ack as
+   * sent.
+   */
   claim(message: ReceivedMessage): boolean
   /** Undoes {@link claim}, because the message could not be stored. Then its next copy is acknowledged. */
   withdraw(message: ReceivedMessage): void
@@ -19,8 +22,8 @@ interface AckClaimsParts {
 }
 
 /**
- * Creates the decision. It records sent acks in memory, because one process sends all of them. After a restart, it may
- * repeat a recent ack. The network drops the repeated one.
+ * Creates the {@link AckClaims} of a store that one process has to itself. Sent acks are recorded in memory only. After
+ * a restart, a recent ack may be sent again, and the network drops the repetition.
  */
 export function claimAcks({ stations, settings, clock }: AckClaimsParts): AckClaims {
   const throttle = createAckThrottle(settings)

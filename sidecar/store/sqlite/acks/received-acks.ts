@@ -42,7 +42,7 @@ export interface AckTable extends ReceivedAcks {
 interface AckTableParts {
   readonly database: Database
   readonly stations: Pick<Stations, 'get' | 'size'>
-  /** The sequence of stamps that acks share with messages. */
+  /** The sequence from which acks and messages get their stamps. */
   readonly stamps: {
     take(tx: Transaction, count: number): number
     cover(tx: Transaction): Promise<void>
@@ -88,7 +88,7 @@ class SqliteReceivedAcks implements AckTable {
       const fresh = await this.#freshOf(tx, inputs, receivedAt)
       const acks = fresh.flat()
       if (acks.length > 0) {
-        // Do not `await` between taking the stamps and setting the newest ones. Otherwise a reader could get a cursor
+        // Do not `await` between taking the stamps and calling `#setNewest`. Otherwise a reader could get a cursor
         // newer than an ack that it has not received.
         const first = stamps.take(tx, acks.length)
         for (const [index, { to }] of acks.entries()) this.#setNewest(tx, to, first + index)
@@ -101,7 +101,10 @@ class SqliteReceivedAcks implements AckTable {
     },
   }
 
-  /** Returns the acks of each input that a device wants and that do not repeat a recent one. */
+  /**
+   * Returns, for each input, the acks to store: those that a device wants, and that do not repeat a recently received
+   * ack.
+   */
   async #freshOf(
     tx: Transaction,
     inputs: readonly (readonly ReceivedAck[])[],

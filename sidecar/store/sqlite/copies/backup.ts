@@ -6,8 +6,8 @@ import type { Database } from '../database/database.ts'
 import { freeBytes } from '../database/database-file.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 
-// A request waits for at most one slice. Copying 100 pages took 1 to 3 ms with a file of 20 MB. VACUUM INTO would block
-// all requests until the whole file is written: 90 ms, or longer on a slow disk.
+// Number of pages in a slice of a backup. A request waits for at most one slice: 100 pages took 1 to 3 ms with a file
+// of 20 MB. VACUUM INTO would block all requests until the whole file is written: 90 ms, or longer on a slow disk.
 const SLICE_PAGES = 100
 // Number of slices between two syncs to disk. Only the last slice blocks the queue while it syncs. Syncing earlier
 // leaves little for it.

@@ -128,8 +128,9 @@ async function claimFormer(path: string, keptPath: string): Promise<Former> {
   const file = await stat(path).catch(() => undefined)
   if (file && !file.isFile())
     throw new RestoreError(`"database" names ${path}, which is not a file.`, 'Correct "database".')
-  // The log may contain messages that the file lacks. It is copied first, because SQLite deletes a log that does not
-  // match a damaged file. If the file is missing, the operator may find it later, and then needs the log.
+  // The log may contain messages that the file lacks. It is copied before the file is opened, because SQLite deletes a
+  // log that does not match a damaged file. If the file is missing, the operator may find it later, and then needs the
+  // log.
   for (const suffix of COMPANIONS) await copyFile(path + suffix, keptPath + suffix).catch(() => undefined)
   if (!file) return { exists: false, reserved: 0, release: async () => {} }
   let connection: Connection | undefined
@@ -184,7 +185,7 @@ async function copyAndCheck(
 ): Promise<{ readonly stations: number; readonly messages: number }> {
   await copyFile(source, draft, constants.COPYFILE_EXCL)
   await restrictFile(draft)
-  // A backup by the sidecar has no log. A file copied by hand while a sidecar was running may have one.
+  // A backup made by the sidecar has no log, but a file copied by hand from a running sidecar may have one.
   await copyFile(`${source}-wal`, `${draft}-wal`).catch(() => undefined)
   const connection = await connect(draft, 0)
   try {

@@ -72,8 +72,8 @@ export async function watchDatabaseFile(path: string, clock: Clock, log: Log): P
 }
 
 /**
- * The device and inode of a file, which identify it while it is open. `none`: there is no file. `unknown`: a system
- * error.
+ * The device and inode numbers of a file, which identify it while it is open. `none`: there is no file. `unknown`: a
+ * system error prevented reading the numbers.
  */
 export type Identity = `${bigint}:${bigint}` | 'none' | 'unknown'
 

@@ -7,8 +7,8 @@ import { identityOf } from './file-watch.ts'
 /** The write-ahead log of the database that this process has open. */
 export interface OwnLog {
   /**
-   * Renames the log if its database is no longer at its path. Call it once the database is closed. Idempotent, and
-   * never rejects.
+   * Renames the log if its database is no longer at its path. Call after the database was closed. Idempotent; never
+   * rejects.
    */
   leave(): Promise<void>
 }

@@ -7,8 +7,8 @@ import type { Database, Transaction, Write } from '../database/database.ts'
 import type { RingIndex } from './ring-index.ts'
 import type { StampSequence } from './server-time.ts'
 
-// Delay before cursors are written. A crash loses those that wait. Then a phone may get a stamp older than its own
-// cursor, and ignores it.
+// Delay before cursors are written. A crash loses the cursors that were not written yet. A phone may then get a stamp
+// that is older than its cursor, and ignores that stamp.
 const WRITE_AFTER_MS = 10_000
 
 const LOAD = `
@@ -70,11 +70,12 @@ class SqliteCursors implements StoredCursors {
     if (lastMessage !== undefined) return lastMessage
     const cursors = callers.map((device) => this.#cursorOf(station, device, sent))
     const cursor = callers.length > 0 ? Math.min(...cursors) : 0
-    // A message of the transaction in progress is in the ring index as soon as it has a stamp. A message that is not in
-    // the index yet will get a stamp above the one issued here.
+    // A message of the transaction in progress is in the ring index as soon as it has a stamp. Each message that is not
+    // in the index yet will get a stamp above the one issued here.
     const isBehind = () => this.#newestFor(station, callers) > cursor
     if (isBehind()) return cursor
-    // If no stamp can be issued, for example because the disk refuses writes, the phone's own cursor is safe too.
+    // If no stamp can be issued, for example because the disk refuses writes, the answer repeats the phone's own
+    // cursor.
     const stamp = await stamps.issue().catch(() => cursor)
     return isBehind() ? cursor : stamp
   }
@@ -107,8 +108,8 @@ class SqliteCursors implements StoredCursors {
     const name = deviceKey(key, device.id)
     this.#newest.set(name, cursor)
     if (this.#newest.size > MAX_DEVICES * stations.size) this.#forgetRemovedDevices()
-    // If no message was stored between the former cursor and this one, both have the same effect, so the file keeps the
-    // former one.
+    // If no message was stored between the former cursor and the new one, both cursors select the same messages. Then
+    // the file keeps the former one.
     if (this.#newestFor(key, [device]) > former) this.#planWrite(name)
   }
 

@@ -119,7 +119,7 @@ class MarkedDuplicates implements Duplicates {
     })
   }
 
-  /** Adds a mark for each message in a row of the database. */
+  /** Marks each message in the JSON array of a database row. */
   remember([row]: readonly MarksRow[]): void {
     for (const [station, source, seqId, hex, receivedAt, addressee] of JSON.parse(
       row?.marks ?? '[]',

@@ -42,7 +42,7 @@ export function newestDropped({ times, droppedAt, deletedThrough }: Rows): numbe
   return time === undefined ? deletedThrough : Math.max(deletedThrough, stampOfRow(time))
 }
 
-/** Returns the stamp of a row, given its `time`, which {@link fitRings} makes negative for some dropped rows. */
+/** Returns the stamp of a row. `time` is the stamp itself, unless {@link fitRings} has made it negative. */
 export function stampOfRow(time: number): number {
   return time > 0 ? time : time + BELOW
 }
@@ -107,8 +107,9 @@ interface LoadedPage {
 }
 
 /**
- * Counts the dropped rows of each station. If the rings have grown, rows dropped from the smaller rings do not return,
- * because the rings would then have gaps. If this work is interrupted, the next start repeats it.
+ * Returns the number of dropped rows of each station. If the rings have grown, rows that were dropped from the smaller
+ * rings stay dropped, because the rings would otherwise have gaps. If this work is interrupted, the next start repeats
+ * it.
  */
 async function fitRings(
   connection: Connection,

@@ -40,7 +40,7 @@ export class PushMarks {
     this.#clock = clock
   }
 
-  /** Records that `claims` further claims have begun. */
+  /** Increases the number of claims in progress by `claims`. */
   began(claims: number): void {
     this.#claims += claims
   }
@@ -56,7 +56,7 @@ export class PushMarks {
     return this.#unwritten.get(device)?.result
   }
 
-  /** Records that a claim ended if `isClaim` is true. Writes the marks if they are due. */
+  /** If `isClaim` is true, records that a claim ended. Then writes the marks if they are due. */
   async ended(isClaim: boolean): Promise<void> {
     if (isClaim) this.#claims -= 1
     const since = this.#gatheringSince

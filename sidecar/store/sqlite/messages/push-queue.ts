@@ -28,7 +28,7 @@ interface Entry {
   /** The newest message; undefined if only the file has it, because it was stored before the start. */
   newest: StoredMessage | undefined
   isClaimed: boolean
-  /** Makes the entry due when it fires; undefined once the entry is due. */
+  /** The timer that makes the entry due; undefined once the entry is due. */
   timer: Timer | undefined
   /** Time at which the oldest message of the notification arrived. */
   oldestAt: number
@@ -265,7 +265,8 @@ class SqlitePushQueue implements MemoryPushQueue {
         const { registeredAt = 0, options = NO_OPTIONS } = this.#deviceOf(entry) ?? {}
         // If the device was unregistered and registered again, messages before the new registration are excluded.
         const stamps = rings.newer(entry.key, Math.max(entry.since, registeredAt))
-        // Do not `await` between reading the stamps and this line. Then every later message sets `againAt` again.
+        // Do not `await` between reading the stamps and this line, so that each message missing from the stamps sets
+        // `againAt` again.
         entry.againAt = undefined
         const isSelective = hasOptions(options) || rings.hasOtherSsids(entry.key)
         return { entry, stamps, options, isSelective }

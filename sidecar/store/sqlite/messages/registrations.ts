@@ -49,7 +49,8 @@ export class Registrations {
 
   readonly register: Write<Registration, RegisterOutcome> = {
     run: (tx, inputs) => eachInTurn(inputs, (registration) => this.#register(tx, registration)),
-    // The weight limits the waiting avatars to 50 MB, and those of one transaction to 1 MB.
+    // With these weights, the limits of the queue allow 50 MB of waiting avatars, and 1 MB of avatars in one
+    // transaction.
     weight: ({ avatar }) => 1 + Math.floor((avatar?.image.length ?? 0) / AVATAR_CHARACTERS_A_ROW),
   }
 

@@ -243,7 +243,8 @@ class MemoryRingIndex implements RingIndex {
     const deleted = [...counts].flatMap(([rows, count]) => cutDropped(tx, rows, count))
     if (deleted.length === 0) return
     await tx.all(DELETE, JSON.stringify(deleted))
-    // While a station has dropped rows in the file, a start takes the newest one from them, so nothing must be written.
+    // `deletedThrough` is written only for a station without dropped rows in the file. Otherwise, a start uses the
+    // newest dropped row instead.
     const through = [...counts.keys()]
       .filter(({ droppedAt }) => droppedAt.length === 0)
       .map(({ station, deletedThrough }) => [station, deletedThrough])
@@ -251,7 +252,7 @@ class MemoryRingIndex implements RingIndex {
   }
 }
 
-/** Like {@link cut}, for rows that were dropped from their ring. */
+/** Like {@link cut}, for rows that were dropped from their ring. Also updates `deletedThrough`. */
 function cutDropped(tx: Transaction, rows: Rows, count: number): readonly number[] {
   const times = cut(tx, rows, count)
   const former = rows.deletedThrough

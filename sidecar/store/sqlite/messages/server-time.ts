@@ -13,7 +13,7 @@ export interface StampSequence extends Stamps {
    * cover}. A rollback of `tx` makes the stamps available again.
    */
   take(tx: Transaction, count: number): number
-  /** Ensures that the file has reserved the stamps taken by `tx`. */
+  /** Ensures that the stamps taken by `tx` are reserved in the file. */
   cover(tx: Transaction): Promise<void>
   /** Gives up the unused part of the reservation, so that the next start continues right after the newest stamp. */
   seal(tx: Transaction): Promise<void>
@@ -68,7 +68,7 @@ class ReservedStamps implements StampSequence {
       })
       await this.#reserving
     }
-    // At each attempt, other callers used up the ten seconds of stamps that the write had reserved.
+    // At each attempt, other callers used up all stamps that the write had reserved.
     throw new StoreError('store_overloaded')
   }
 
@@ -77,7 +77,7 @@ class ReservedStamps implements StampSequence {
     const first = this.#next()
     const top = first + count - 1
     this.#newest = top
-    // Without this, each failed write on a full disk would use up stamps.
+    // A rollback makes the stamps available again. Otherwise each failed write on a full disk would use up stamps.
     tx.onRollback(() => {
       if (this.#newest === top) this.#newest = former
     })

@@ -150,7 +150,7 @@ class SqliteStations implements StationTable {
     this.#write(this.#removal, { key, ...filter })
 
   readonly prove = (key: StationKey): void => {
-    // If the write fails, the next call repeats it. The mark is not urgent.
+    // If the write fails, the next call of `prove` repeats it. This mark is not urgent.
     if (this.#memory.isUnproven(key) && !this.#queued.has(key))
       this.#write(this.#registrations.prove, { key }).catch(() => undefined)
   }
