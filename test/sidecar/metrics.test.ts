@@ -7,7 +7,7 @@ async function linesOf(metrics: Metrics): Promise<readonly string[]> {
 
 describe('The metrics of the sidecar', () => {
   // Shows: sidecar O1.8.
-  it("counts each combination of a metric's labels, and returns their sum", async () => {
+  it("counts each combination of a metric's labels, and returns the total count", async () => {
     const metrics = createMetrics()
     metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' })
     metrics.countCase('pushes_refused', { platform: 'ios', reason: 'notification' }, 2)
@@ -50,7 +50,7 @@ describe('The metrics of the sidecar', () => {
     ])
   })
 
-  it('exports every push latency, even among many and between two scrapes', async () => {
+  it('the push latency histogram includes all pushes up to each scrape', async () => {
     const metrics = createMetrics()
     const shown = 'mesh_companion_push_latency_seconds_count{platform="android"}'
     for (const [more, all] of [

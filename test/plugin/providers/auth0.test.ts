@@ -29,7 +29,7 @@ describe('Auth0 simulated from its documentation', () => {
     const start = documentedSetups(PAGE, { ...AUTH0, discovery: WITHOUT_LOGOUT })
 
     // Shows: plugin 9.49.
-    it('--live suggests a setting and a logouturl if Auth0 publishes no logout endpoint', async () => {
+    it('--live suggests two remedies if Auth0 publishes no logout endpoint', async () => {
       const { checkLive } = await start()
       const line = (await checkLive()).lines.find((candidate) => candidate.includes(': provider: '))
       expect(line)

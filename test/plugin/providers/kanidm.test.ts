@@ -5,7 +5,7 @@ import { itFollowsItsPage, withGroups } from './page.contract.ts'
 
 const ORIGIN = 'https://idm.example.org'
 
-describe('Kanidm simulated from its book and source', () => {
+describe('Kanidm simulated from its documentation and source code', () => {
   itFollowsItsPage({
     page: 'kanidm.md',
     provider: KANIDM,

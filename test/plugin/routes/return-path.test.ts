@@ -5,7 +5,7 @@ import { propertyRuns } from '../../support/property-runs.ts'
 
 const ownPaths = new Set(['/auth-oidc', '/logout', '/login'])
 
-describe('return path', () => {
+describe('return path after a login', () => {
   // Shows: meshcentral 18.
   it('accepts a local path with query and fragment as return path', () => {
     expect(localReturnPath('/devices/7?tab=files&x=%2F#top', ownPaths)).to.equal('/devices/7?tab=files&x=%2F#top')

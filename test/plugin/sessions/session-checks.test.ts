@@ -79,9 +79,9 @@ describe('session checks', () => {
     expect(lines).to.deep.equal([])
   })
 
-  describe('closing session checks', () => {
+  describe('shutdown of session checks', () => {
     // Shows: plugin 9.14.
-    it('closing session checks waits for pending renewals, and starts no more', async () => {
+    it('closing session checks waits for pending renewals, and starts no new ones', async () => {
       const answer = deferred()
       const { look, checks, requests, written, refreshOf } = setUp({ names: many(12), idp: () => answer.promise })
       await look()
@@ -98,7 +98,7 @@ describe('session checks', () => {
       }).to.deep.equal({ requests: 8, written: 8, first: 's0 2', last: 's8 1' })
     })
 
-    it('renews no session whose lease is granted after session checks close', async () => {
+    it('renews no session if its lease is granted after session checks were closed', async () => {
       const leased = deferred()
       const { look, checks, requests } = setUp({ lease: () => leased.promise.then(() => async () => undefined) })
       await look()
@@ -281,7 +281,7 @@ describe('session checks', () => {
       expect(linesOf('a')).to.deep.equal([])
     })
 
-    it('does not renew tokens that another process renewed just before the lease', async () => {
+    it('does not renew tokens that another process renewed before the lease was granted', async () => {
       const lease = async () => {
         const tokens = { access: 'theirs', accessExpiresAt: null, refresh: 'a 9' }
         stored.set('a', { idToken: null, tokens, renewedAt: clock.now() })

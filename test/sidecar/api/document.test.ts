@@ -99,7 +99,7 @@ describe('The OpenAPI document of the API', () => {
   })
 
   // Shows: sidecar C15.1.
-  it('the API refuses as malformed exactly the bodies that openapi.json rules out', async () => {
+  it('the API refuses exactly the request bodies that openapi.json does not permit', async () => {
     const member = fc.constantFrom(
       ...['callsign', 'ssid', 'auth', 'since', 'stations', 'platform', 'pushToken', 'ackMessages', 'wantHistory'],
       ...['avatarHash', 'avatarIcon', 'avatarImage', 'avatarUpdate', 'blocked', 'wantAcks', 'anySsid', 'unknown'],

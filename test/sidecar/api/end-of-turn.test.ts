@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { createAtEndOfTurn } from '../../../sidecar/api/end-of-turn.ts'
 
-describe('The queue for the end of an event loop turn', () => {
-  it('a queue that runs last also handles items that another queue adds in that turn', async () => {
+describe('The queue that runs at the end of an event loop turn', () => {
+  it('a queue that runs last handles items that another queue adds in the same turn', async () => {
     const done: string[] = []
     const leaving = createAtEndOfTurn<string>((item) => done.push(`${item} leaves`))
     const arrived = createAtEndOfTurn<string>((item) => {

@@ -9,7 +9,7 @@ describe('An unusable listen address', () => {
     expect(error).to.have.property('remedy').that.includes('does not have this address')
   })
 
-  it('suggests to listen on 0.0.0.0 instead of :: if the machine has no IPv6', () => {
+  it('suggests listening on 0.0.0.0 instead of :: if the machine has no IPv6', () => {
     const { remedy } = new ListenError(Object.assign(new Error('listen :::443'), { code: 'EAFNOSUPPORT' }))
     expect(remedy).to.match(/no IPv6.* 0\.0\.0\.0 instead of ::/)
   })

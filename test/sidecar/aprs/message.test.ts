@@ -92,7 +92,7 @@ describe('The sequence id of a message', () => {
 })
 
 describe('The text of a message', () => {
-  it('the text of a message begins after the addressee, even if that contains a brace', () => {
+  it("finds the start of a message's text even if the addressee contains a brace", () => {
     expect(parse(':B{1:x')).to.deep.include({ kind: 'message', to: 'B{1', text: Buffer.from('x'), seqId: '' })
   })
 

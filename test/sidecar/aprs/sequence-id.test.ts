@@ -42,7 +42,7 @@ describe('A sequence id', () => {
   }
 })
 
-describe('The content of a text field', () => {
+describe('The content of an APRS text field', () => {
   for (const [line, content] of [
     ['hi', 'hi'],
     ['hi  ', 'hi'],

@@ -84,7 +84,7 @@ describe('Filter changes at APRS-IS', () => {
     })
   }
 
-  it('is not ready while the server refuses the filter', async () => {
+  it('the link is not ready while the server refuses the filter', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     const filterChange = once(setup.server.events, 'filter')
@@ -98,7 +98,7 @@ describe('Filter changes at APRS-IS', () => {
   for (const habit of ['silent', 'fixed_at_login'] as const) {
     describe(`A server that answers no #filter (${habit})`, () => {
       // Shows: sidecar C7.9.
-      it('replaces the connection after two unanswered filters, and is ready meanwhile', async () => {
+      it('after two unanswered #filter lines, replaces the connection but reports ready', async () => {
         await setup.start(['AA1AA-1'])
         setup.server.filterHabit = habit
         await setup.change(['AA1AA-1', 'BB1BB-1'])
@@ -113,7 +113,7 @@ describe('Filter changes at APRS-IS', () => {
         await setup.reaches(['AA1AA-1', 'BB1BB-1'])
       })
 
-      it('warns once of unanswered filters, and logs in again at most once a minute', async () => {
+      it('warns once of unanswered #filter lines, and logs in at most once a minute', async () => {
         await setup.start(['AA1AA-1'])
         setup.server.filterHabit = habit
         await setup.change(['BB1BB-1'])
@@ -140,7 +140,7 @@ describe('Filter changes at APRS-IS', () => {
     })
   }
 
-  it('changes filters without a new login again once the server confirms a filter', async () => {
+  it('stops logging in again for filter changes once the server confirms a filter', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     await setup.change(['BB1BB-1'])

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { passcodeOf } from '../../../fixtures/aprsis/passcode.ts'
 import { CALL, LinkHarness } from './link-harness.ts'
 
-describe('The link when connections fail', () => {
+describe('The link to APRS-IS when connections fail', () => {
   let setup: LinkHarness
 
   beforeEach(async () => {
@@ -85,7 +85,7 @@ describe('The link when connections fail', () => {
     ['receive-only', -1],
   ] as const) {
     // Shows: sidecar C7.11.
-    it(`reconnects after a dropped ${name} login within 5 s, but at most every 2 s`, async () => {
+    it(`after a dropped ${name} login, reconnects within 5 s, but at most every 2 s`, async () => {
       await setup.start(['AA1AA'], { passcode }, { random: Math.random })
       for (let drops = 1; drops <= 40; drops++) {
         await setup.ready()
@@ -99,7 +99,7 @@ describe('The link when connections fail', () => {
     })
   }
 
-  it('warns at each doubling of dropped logins in a row; a login of 60 s resets this', async () => {
+  it('warns of drops 1, 2, 4, 8 and 16 in a row; a login of 60 s resets the count', async () => {
     setup.connect()
     const notified = () => downs().filter(({ level }) => level === 'warn')
     for (let drops = 1; drops <= 20; drops++) {
@@ -116,7 +116,7 @@ describe('The link when connections fail', () => {
     expect(notified().at(-1)?.drops).to.equal(1)
   })
 
-  it('warns of the likely cause if another program uses the callsign a third time', async () => {
+  it('after three drops in 15 minutes, warns of another program with the callsign', async () => {
     await setup.start(['AA1AA'])
     const flaps = () => setup.events('upstream-flaps')
     const drops = () => setup.link.status().connections[0]?.recentDrops

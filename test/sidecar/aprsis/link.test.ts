@@ -129,7 +129,7 @@ describe('The link to APRS-IS', () => {
     })
 
     // Shows: sidecar C7.19.
-    it('refuses lines instead of queuing them without limit if the server reads none', async () => {
+    it('refuses more lines if APRS-IS stops reading, so that the queue stays bounded', async () => {
       await setup.start([])
       setup.server.stall()
       let sent = 0

@@ -96,7 +96,7 @@ describe('The APRS-IS connections for many stations', () => {
   })
 
   // Shows: sidecar C1.9.
-  it('stays within maxConnections during changes, and counts omitted stations', async () => {
+  it('stays within maxConnections during changes, and counts stations in no filter', async () => {
     setup.stations = new Set(stationKeys(1000))
     setup.connect({ maxConnections: 2 })
     let most = 0

@@ -47,7 +47,7 @@ describe('The API calls of the client', () => {
 describe('A push as the app receives it', () => {
   const newest = { from: 'N1CALL', to: 'N0CALL-7', seqId: '1', text: Buffer.from('Hello'), stamp: 1 }
 
-  it("reads the sidecar's members of a push, and ignores members of the platform", () => {
+  it('readPush reads the members from the sidecar even if the platform adds others', () => {
     const { data } = buildNotification('N0CALL-7', { count: 1, newest }, 'none')
     expect(readPush({ ...data, aps: {} })).to.include({ fromCall: 'N1CALL', count: '1' })
   })

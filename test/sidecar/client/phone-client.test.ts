@@ -61,7 +61,7 @@ describe('The phone client', () => {
   })
 
   // Shows: sidecar 17.1, 17.3.
-  it('a push in the foreground starts a sync; a tapped push names its conversation', async () => {
+  it('pushReceived() starts a sync; pushTapped() also returns the conversation', async () => {
     const client = await launched()
     await receive('one')
     await client.pushReceived(push())
@@ -123,7 +123,7 @@ describe('The phone client', () => {
   })
 
   // Shows: sidecar 2.8, 6.3, 17.5, C4.17, C15.3.
-  it('shows each message once and in order if any request, answer or save fails', async () => {
+  it('shows each message once and in order even if requests, answers or saves fail', async () => {
     const fate = fc.constantFrom<Fate>('arrives', 'arrives', 'request_lost', 'answer_lost')
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.constant({ kind: 'message' as const }) },

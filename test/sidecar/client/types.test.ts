@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-describe('The types of the client', () => {
+describe('The TypeScript types of the client', () => {
   const folder = temporaryFolder()
 
   // Shows: sidecar C15.5.

@@ -109,7 +109,7 @@ describe('The configuration of several instances', () => {
     expect(pathsOf({ database: ADDRESS, backup: { folder: null } })).to.deep.equal([])
   })
 
-  it('accepts Web Push without a key file on PostgreSQL, and refuses a missing file', () => {
+  it('on PostgreSQL, Web Push needs no key file, but a configured one must be valid', () => {
     const webpush = (keyFile: string | null) => ({
       database: ADDRESS,
       push: { webpush: { subject: 'mailto:operator@example.org', keyFile } },

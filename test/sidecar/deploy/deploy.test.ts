@@ -243,7 +243,7 @@ describe('The deploy files for operators', () => {
       expect(copied).to.have.members(['package.json', 'node_modules', 'dist/sidecar'])
     })
 
-    it("the Docker image runs the package's command from the folder of the build", () => {
+    it("the Docker image contains the build's output, and runs the package's command", () => {
       const [node, main] = JSON.parse(only('ENTRYPOINT'))
       expect(node).to.equal('node')
       expect(main).to.equal(PACKAGE.bin[COMMAND])

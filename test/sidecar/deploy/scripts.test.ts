@@ -115,26 +115,26 @@ describe('The scripts in sidecar/deploy', () => {
       run(bin, ['-c', step.replaceAll('/sqlite ', `${target()} `).replaceAll('/sqlite/', `${target()}/`)])
 
     // Shows: sidecar C12.9.
-    it("the image's build uses the package's SQLite binary if that loads", async () => {
+    it("the Docker build uses the package's SQLite binary if that loads", async () => {
       const bin = await fakePrograms({ npm: forbidden, 'apt-get': forbidden })
       await symlink(fileURLToPath(new URL('../../../node_modules', import.meta.url)), folder.path('node_modules'))
       expect(runStep(bin).stderr).to.equal('')
     })
 
     // Shows: sidecar C12.9.
-    it("the image's build fetches an SQLite binary if the packaged one does not load", async () => {
+    it('the Docker build fetches an SQLite binary if the packaged one does not load', async () => {
       const bin = await fakePrograms({ npm: npm('fits'), 'apt-get': forbidden })
       await makeBinding('for another processor')
       expect(runStep(bin).status).to.equal(0)
     })
 
-    it("the image's build installs a compiler for SQLite only after npm has failed", async () => {
+    it('the Docker build installs a compiler for SQLite only after npm has failed', async () => {
       const bin = await fakePrograms({ npm: `[ -e compiler ] || exit 1; ${npm('fits')}`, 'apt-get': 'touch compiler' })
       await makeBinding('for another processor')
       expect(runStep(bin).status).to.equal(0)
     })
 
-    it("the image's build fails if the new SQLite binary does not load either", async () => {
+    it('the Docker build fails if the new SQLite binary does not load either', async () => {
       const bin = await fakePrograms({ npm: npm('broken'), 'apt-get': forbidden })
       await makeBinding('for another processor')
       expect(runStep(bin).status).not.to.equal(0)

@@ -42,7 +42,7 @@ describe('The documents for operators', () => {
     expect(shown('debug')).to.have.members([...eventsAt('debug')])
   })
 
-  it('the documents cover every event with a level that is chosen at run time', () => {
+  it('the documents cover every log event whose level is chosen at run time', () => {
     const chosen = /\b(?:report|die)\(\s*'([a-z-]+)'/g
     const events = SOURCES.flatMap((text) => [...text.matchAll(chosen)].map(([, event]) => event))
     expect(new Set(events)).to.deep.equal(new Set([...TOLD.warnings, ...TOLD.others]))

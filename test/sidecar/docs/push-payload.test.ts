@@ -80,7 +80,7 @@ describe('The documentation of push payloads', () => {
   })
 
   // Shows: sidecar C1.3, C15.7.
-  it('the documents list exactly the keys that FCM receives', async () => {
+  it('the documents list exactly the payload keys that FCM receives', async () => {
     const fcm = closing(await startFcm())
     const { token } = example('FcmMessage')
     await sent(closing(openFcm({ ...fcm.settings }, log)), String(token))
@@ -90,7 +90,7 @@ describe('The documentation of push payloads', () => {
   })
 
   // Shows: sidecar C1.4, C5.7, C15.7, O1.7.
-  it('the documents list exactly the keys that APNs receives', async () => {
+  it('the documents list exactly the payload keys that APNs receives', async () => {
     const apns = closing(await startApns())
     const clock = new FakeClock(Date.now())
     await sent(closing(openApns(apns.settings, log, clock)), DEVICE)

@@ -52,7 +52,7 @@ describe('The callsign rules', () => {
     expect(['PEST-1', 'W1AW'].map(rules.isBlocked)).to.deep.equal([true, false])
   })
 
-  it('omits a station that registered while its callsign was being reserved', async () => {
+  it('does not activate a station that registers while its callsign becomes reserved', async () => {
     const { rules, store } = await setUp([])
     rules.setLists({ reserved: ['N1CALL'], blockedSenders: [] })
     await register(store, 'N1CALL', 'N2CALL')

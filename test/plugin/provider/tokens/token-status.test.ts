@@ -95,7 +95,7 @@ describe('renewal, introspection and revocation of tokens', () => {
       expect(await failureOf(renew())).to.equal('provider_unreachable')
     })
 
-    it('accepts a renewed ID token for the same user, audience and IdP, however old', async () => {
+    it('accepts a renewed ID token of any age for the same user, audience and IdP', async () => {
       const two = ['mesh', 'other']
       for (const [now, previousAudience] of [
         ['mesh', 'mesh'],
@@ -196,7 +196,7 @@ describe('renewal, introspection and revocation of tokens', () => {
     expect(await client.revoke('x', 'access_token')).to.equal(false)
   })
 
-  it('failed introspection and revocation have separate codes, and quote no token', async () => {
+  it('errors of introspection and revocation have separate codes, and quote no token', async () => {
     await register()
     const client = connect({ introspection_endpoint_auth_method: 'none' })
     expect(await failureOf(client.introspect('the-token'))).to.equal('introspection_failed')

@@ -31,7 +31,7 @@ describe('The limit on bytes of unread answers', () => {
     )
   })
 
-  it('an answer can set a lower limit on all unread bytes', () => {
+  it('reserve() accepts a lower total limit for a single answer', () => {
     const inFlight = new BytesInFlight({ inAll: 100, perClient: 100 })
     inFlight.reserve('a', 50)
     expect(inFlight.reserve('b', 20, 60)).to.equal(undefined)

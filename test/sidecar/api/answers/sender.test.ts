@@ -10,7 +10,7 @@ import { type OnLoopback, onLoopback } from '../../../support/on-loopback.ts'
 
 const BYTES = 16_000
 
-describe('The memory shared by answers', () => {
+describe('The memory that answers reuse', () => {
   let server: OnLoopback
   let responses: ServerResponse[]
   let onRequest: () => void
@@ -89,7 +89,7 @@ describe('The memory shared by answers', () => {
     expect(await fillsOf(client, 2)).to.deep.equal([1, 2])
   })
 
-  it('the next answer reuses the memory of a finished answer, over TLS too', async () => {
+  it('reuses the memory of a sent answer for the next answer, also over TLS', async () => {
     const { ca, server: certificate } = await makeCertificates()
     const memories: ArrayBufferLike[] = []
     const copyTo = (target: Buffer) => void memories.push(target.fill(1, 0, BYTES).buffer)

@@ -21,7 +21,7 @@ describe('The avatar hash', () => {
   })
 
   // Shows: sidecar 5.8, 5.9.
-  it('the hash of an icon without image is icon:<name>; without avatar, it is empty', () => {
+  it('the avatar hash is icon:<name> without an image, and empty without an avatar', () => {
     expect(avatarHash('dog', '')).to.equal('icon:dog')
     expect(avatarHash('', '')).to.equal('')
   })

@@ -86,7 +86,7 @@ describe('The client address of a connection', () => {
       ])
   })
 
-  it('a connection from a trusted proxy does not count for any client', () => {
+  it('a connection from a trusted proxy is not attributed to a client', () => {
     for (const peer of ['10.1.2.3', '::ffff:10.1.2.3', '2001:db8:1::9'])
       expect(clientOfPeerBy(SOME)(peer), peer).to.equal(undefined)
     expect(clientOfPeerBy(true)('192.0.2.1')).to.equal(undefined)

@@ -75,7 +75,7 @@ describe('The ring buffers in memory', () => {
     expect(await texts('N0CALL')).to.deep.equal(['for this one'])
   })
 
-  it('the ring cache returns a message only once stored, even to concurrent syncs', async () => {
+  it('the ring cache returns a message only after it is stored, even to parallel syncs', async () => {
     await append(store, 'one')
     await texts('N0CALL')
     const storing = append(store, 'two')

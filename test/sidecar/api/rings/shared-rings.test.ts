@@ -21,7 +21,7 @@ describe('The ring cache over a shared store', () => {
   const textsIn = async (rings: RingCache) =>
     answerIn(await rings.since('N0CALL', '', 0)).messages.map(({ text }) => text)
 
-  it('the ring cache returns the same answers over a shared store as over its own', async () => {
+  it('the ring cache returns the same answers for a shared and for an unshared store', async () => {
     await store.stations.register(registration('W1AW', { avatar: { icon: 'car', image: '', hash: 'icon:car' } }))
     const [first] = await append(store, 'Grüße', 'b', message('c', { from: 'W2AW' }))
     const [cache, reader] = [cacheOver(store), sharedRings()]
@@ -34,7 +34,7 @@ describe('The ring cache over a shared store', () => {
     }
   })
 
-  it('reads each message from a shared store once, and forgets unregistered stations', async () => {
+  it('the ring cache reads each stored message once, and forgets unregistered stations', async () => {
     const read: number[] = []
     const rings = sharedRings(async (...asked) => {
       const answer = await store.history.since(...asked)
@@ -58,7 +58,7 @@ describe('The ring cache over a shared store', () => {
     expect(await texts()).to.deep.equal(['d'])
   })
 
-  it('a request with a newer cursor does not make the ring cache skip messages', async () => {
+  it('after a request with a newer cursor, the ring cache still returns all messages', async () => {
     const rings = sharedRings()
     await append(store, 'a')
     await rings.since('N0CALL', '', 0)
@@ -80,7 +80,7 @@ describe('The ring cache over a shared store', () => {
     expect(await textsIn(rings)).to.deep.equal(['a'])
   })
 
-  it('a slow sync returns the message and serverTime that a concurrent sync has read', async () => {
+  it('a slow sync includes the message and serverTime that a faster sync has read', async () => {
     const events = new EventEmitter()
     let slow = false
     const rings = sharedRings(async (...asked) => {

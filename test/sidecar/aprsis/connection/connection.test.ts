@@ -97,7 +97,7 @@ describe('A connection to APRS-IS', () => {
     await inState('up')
   }
 
-  it('leaving APRS-IS prevents reconnects, and closes at once if not yet logged in', async () => {
+  it('leave() prevents reconnects; a connection that is not logged in closes at once', async () => {
     await openUp()
     connection.leave()
     connection.leave()
@@ -133,7 +133,7 @@ describe('A connection to APRS-IS', () => {
     expect(lines).to.have.length(1)
   })
 
-  it('logs only once that it leaves a server to avoid, even if retries reach it again', async () => {
+  it('logs a change of servers only once, even if retries reach the same server', async () => {
     await openUp({ avoids: () => true })
     expect(server.traffic.logins).to.equal(4)
     expect(shown('event', 'call', 'server', 'moves')).to.deep.equal([
@@ -232,7 +232,7 @@ describe('A connection to APRS-IS', () => {
     await inState('up')
   })
 
-  describe('A connection to APRS-IS by TCP', () => {
+  describe('A connection to APRS-IS over TCP', () => {
     const { lookup } = dns
 
     beforeEach(async () => {

@@ -20,7 +20,7 @@ function result(plan: Plan, carriers: readonly Carrier[]): ReadonlySet<string>[]
 
 describe('The plan of APRS-IS connections', () => {
   // Shows: sidecar C7.6.
-  it('opens the minimum number of connections for all stations', () => {
+  it('opens only as many connections as all stations need', () => {
     const counts = [0, 1, 55, 56, 882, 883, 900, 5000].map((count) => {
       const plan = planConnections(new Set(stationKeys(count)), [], limits, false)
       expect(plan).to.include({ tight: true })
@@ -43,14 +43,14 @@ describe('The plan of APRS-IS connections', () => {
   })
 
   // Shows: sidecar C2.6.
-  it('keeps only one connection, with a changed filter, if few stations remain', () => {
+  it('if few stations remain, keeps one connection and changes its filter', () => {
     const carriers = [carrier(2, stationKeys(20, 800)), carrier(1, stationKeys(800))]
     const plan = planConnections(new Set(stationKeys(55)), carriers, limits, false)
     expect(plan.change).to.deep.equal(new Map([[1, new Set(stationKeys(55))]]))
     expect(plan).to.deep.include({ open: [], retire: new Set([2]), tight: true })
   })
 
-  it('adds new stations to a small connection, and keeps large connections unchanged', () => {
+  it('adds new stations to a small filter, and leaves large filters unchanged', () => {
     const big = carrier(1, stationKeys(800))
     const opened = planConnections(new Set(stationKeys(801)), [big], limits, false)
     expect(opened.open).to.deep.equal([new Set(stationKeys(1, 800))])
@@ -61,7 +61,7 @@ describe('The plan of APRS-IS connections', () => {
     expect(changed).to.deep.include({ open: [], retire: new Set(), tight: false })
   })
 
-  it('merges a small filter that is full with the large filter that has the most room', () => {
+  it('merges a filter that outgrows a #filter line with the filter that has most room', () => {
     const carriers = [
       carrier(3, stationKeys(55, 1500)),
       carrier(2, stationKeys(630, 870)),
@@ -72,7 +72,7 @@ describe('The plan of APRS-IS connections', () => {
     expect(plan).to.deep.include({ change: new Map(), retire: new Set([3, 2]), tight: true })
   })
 
-  it('keeps removed stations in a large filter unless the plan must be compact', () => {
+  it('keeps removed stations in a large filter unless a compact plan is requested', () => {
     const wanted = new Set(stationKeys(799, 1))
     const lazy = planConnections(wanted, [carrier(1, stationKeys(800))], limits, false)
     expect(lazy).to.deep.include({ change: new Map(), open: [], retire: new Set(), tight: false })
@@ -80,20 +80,20 @@ describe('The plan of APRS-IS connections', () => {
     expect(compact).to.deep.include({ open: [wanted], retire: new Set([1]), tight: true })
   })
 
-  it('replaces a large connection that must close, and keeps other connections', () => {
+  it('replaces a connection that must close, and keeps the other connections', () => {
     const carriers = [carrier(2, stationKeys(600, 800)), carrier(1, stationKeys(800), true)]
     const plan = planConnections(new Set(stationKeys(1399)), carriers, limits, false)
     expect(plan.open).to.deep.equal([new Set(stationKeys(800))])
     expect(plan).to.deep.include({ change: new Map(), retire: new Set([1]) })
   })
 
-  it('keeps one connection even without stations', () => {
+  it('keeps one connection to APRS-IS even if there are no stations', () => {
     const plan = planConnections(new Set(), [carrier(1, ['AA1AA'], true)], limits, false)
     expect(plan.open).to.deep.equal([new Set()])
     expect(planConnections(new Set(), [carrier(1, [])], limits, false)).to.deep.include({ open: [], retire: new Set() })
   })
 
-  it('omits and reports new stations if all filters are full', () => {
+  it('leaves new stations out of the filters and reports them if all filters are full', () => {
     const carriers = [carrier(1, stationKeys(885))]
     const plan = planConnections(new Set(stationKeys(890)), carriers, { ...limits, maxConnections: 1 }, false)
     expect(plan.leftOut.length).to.be.within(1, 10)

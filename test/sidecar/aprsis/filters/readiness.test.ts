@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { isHeard, watchHeard } from '../../../../sidecar/aprsis/filters/readiness.ts'
 
 describe('The readiness of the filters', () => {
-  it('the filters are ready if each station is in an active filter or is omitted', () => {
+  it('the filters are ready if all stations that have room are in active filters', () => {
     const wanted = new Set(['A', 'B', 'C'])
     expect(isHeard(wanted, [], [new Set(['A', 'B']), new Set(['C'])])).to.equal(true)
     expect(isHeard(wanted, ['C'], [new Set(['A', 'B'])])).to.equal(true)
@@ -28,7 +28,7 @@ describe('The readiness of the filters', () => {
     expect(heard(second, [], [])).to.equal(false)
   })
 
-  it('readiness does not check the stations again while nothing has changed', () => {
+  it('a repeated readiness check does not read the stations if nothing has changed', () => {
     const wanted = new Set(['A', 'B'])
     let looks = 0
     wanted[Symbol.iterator] = () => {

@@ -67,7 +67,7 @@ describe('Several instances at APRS-IS', () => {
   const callsOf = (item: LinkHarness | undefined) => item?.link.status().connections.map(({ callsign }) => callsign)
 
   describe('The election of instances that listen at APRS-IS', () => {
-    it('as many instances listen as aprsis.listeners allows, one with aprsis.callsign', async () => {
+    it('aprsis.listeners sets how many instances listen; one uses aprsis.callsign', async () => {
       const [a, b, c] = await startThree()
       expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
       expect([a, b, c].map(callsOf)).to.deep.equal([[CALL], ['N0CALL-99'], []])
@@ -107,7 +107,7 @@ describe('Several instances at APRS-IS', () => {
       expect(deaf.link.status()).to.deep.include({ listener: null, listeners: { held: 0, wanted: 1 } })
     })
 
-    it('only one instance listens if the callsign has room for only one login', async () => {
+    it('only one instance listens if the callsign permits only one login', async () => {
       const [a, b] = ['a', 'b'].map((name) => start(name, { callsign: 'N0CALLS', passcode: -1 }))
       await clock.advance(10_000)
       expect([a, b].map(slotOf)).to.deep.equal([0, null])
@@ -184,7 +184,7 @@ describe('Several instances at APRS-IS', () => {
   })
 
   describe('The listeners while the store is unreachable', () => {
-    it('listeners stay logged in during a store outage even if a standby recovers first', async () => {
+    it('listeners stay logged in even if a standby regains access to the store first', async () => {
       const [a, b, c] = await startThree()
       const logins = server.traffic.logins
       for (const name of ['a', 'b', 'c']) leases.unreachableBy.add(name)
@@ -231,7 +231,7 @@ describe('Several instances at APRS-IS', () => {
       await a.ready()
     })
 
-    it('a listener cut off from the store stops if another one logs in with its callsign', async () => {
+    it('a listener cut off from the store stops if another logs in with its callsign', async () => {
       const [a, , c] = await startThree()
       leases.unreachableBy.add('a')
       await clock.advance(8000)
@@ -248,7 +248,7 @@ describe('Several instances at APRS-IS', () => {
   })
 
   describe('Listeners with many connections', () => {
-    it('no callsign is logged in twice while stations register and instances die', async () => {
+    it('no two logins share a callsign while stations register and instances die', async () => {
       stations = stationKeys(2700)
       const [a, b, c] = ['a', 'b', 'c'].map((name) => start(name, { maxConnections: 40 }))
       await clock.advance(2000)
@@ -283,7 +283,7 @@ describe('Several instances at APRS-IS', () => {
       expect(Object.keys(leases.holders()).filter((name) => name.startsWith('call/'))).to.have.length(1)
     })
 
-    it('a listener replaces a callsign that another one took, except aprsis.callsign', async () => {
+    it('a listener picks a new callsign if its own was taken, but keeps aprsis.callsign', async () => {
       stations = stationKeys(900)
       const a = await ready('a')
       const b = await ready('b')
@@ -302,7 +302,7 @@ describe('Several instances at APRS-IS', () => {
       await a.reaches(stations)
     })
 
-    it('listeners share the callsigns equally, and report stations without room', async () => {
+    it('listeners share the callsigns equally, and report stations that fit no filter', async () => {
       stations = stationKeys(9200)
       const a = start('a', { listeners: 4, maxConnections: 99, trackOutgoing: true })
       await a.until(() => a.link.status().leftOut > 0 && a.link.ready())
@@ -314,7 +314,7 @@ describe('Several instances at APRS-IS', () => {
     })
   })
 
-  describe('Listeners on several servers', () => {
+  describe('Listeners on several APRS-IS servers', () => {
     let another: AprsIsServer
 
     beforeEach(async () => {
@@ -344,7 +344,7 @@ describe('Several instances at APRS-IS', () => {
       await b.reaches([])
     })
 
-    it('the later of two listeners that start on one server leaves it', async () => {
+    it('if two listeners start on one server, the later one moves to another server', async () => {
       const front = rotating(server, server, another)
       const [a, b] = ['a', 'b'].map((name) => start(name, {}, front))
       await a?.ready()
@@ -354,7 +354,7 @@ describe('Several instances at APRS-IS', () => {
       expect(serversOf(a)).to.deep.equal(['T2FIX'])
     })
 
-    it('a listener shares a server with another listener after three tries to avoid it', async () => {
+    it('after three tries for another server, listeners share an APRS-IS server', async () => {
       await ready('a')
       await clock.advance(1000)
       await ready('b')

@@ -40,7 +40,7 @@ describe('The APRS-IS filter', () => {
   })
 
   // Shows: sidecar C17.8.
-  it('the APRS-IS filter requests messages to CALL*, but tracks only registered SSIDs', () => {
+  it('the filter requests messages to any SSID of CALL*, but no packets sent by CALL*', () => {
     const stations = new Set(['AA1AA*', 'BB1BB-1', 'AA1AA-1'])
     expect(filterText(stations, 'N0CALL', narrow)).to.equal('g/AA1AA*/AA1AA-1/BB1BB-1')
     expect(filterText(stations, 'N0CALL', tracking)).to.equal('g/AA1AA*/AA1AA-1/BB1BB-1 b/AA1AA-1/BB1BB-1')

@@ -33,7 +33,7 @@ describe('The environment variables of the sidecar', () => {
     expect(overrideOf('SIDECAR_LISTEN_TRUST_PROXY', '10.0.0.0/8, ::1')).to.deep.equal(['10.0.0.0/8', '::1'])
   })
 
-  it("a variable that does not fit its type is refused with the schema's message", () => {
+  it("returns an environment variable as text if it does not fit the setting's type", () => {
     expect(overrideOf('SIDECAR_LISTEN_PORT', '80 80')).to.equal('80 80')
     expect(overrideOf('SIDECAR_LISTEN_PORT', '0x50')).to.equal('0x50')
     expect(overrideOf('SIDECAR_APRSIS_TRACK_OUTGOING', 'yes')).to.equal('yes')
@@ -43,7 +43,7 @@ describe('The environment variables of the sidecar', () => {
     expect(read({ SIDECAR_APRSIS_HOST: '' })).to.deep.equal({ overrides: [], warnings: [] })
   })
 
-  it('warns of a variable that names no setting, and suggests the nearest setting', () => {
+  it('warns of an environment variable that names no setting, and suggests a setting', () => {
     expect(read({ SIDECAR_APRSIS_PASCODE: '1', SIDECAR_SERVICE_HOST: 'x', HOME: '/root' }).warnings).to.deep.equal([
       {
         path: 'SIDECAR_APRSIS_PASCODE',

@@ -60,7 +60,7 @@ describe('The check of the public address', () => {
     expect((await checkPublic(settings, `http://127.0.0.1:${settings.port}`)).verdict).to.equal('ok')
   })
 
-  it('--check --public reports if another server answers, or no server', async () => {
+  it('--check --public reports if another server or no server answers', async () => {
     const [settings, elsewhere] = [await listen(), await freePort()]
     const away = await checkPublic(settings, await proxy(elsewhere, added))
     expect(away.verdict).to.equal('fail')

@@ -80,7 +80,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.2, C16.13.
-  it('--move-to moves all data and pending pushes, and leaves the file unchanged', async () => {
+  it('--move-to copies all data and pending pushes, and leaves the old file unchanged', async () => {
     const file = await openFile()
     await register(file, ...MANY)
     const icon = { icon: 'cat', image: '', hash: 'icon:cat' }
@@ -140,7 +140,7 @@ describe('The move of a database file to PostgreSQL', () => {
   })
 
   // Shows: sidecar P1.3.
-  it('recognizes duplicates after --move-to, even of messages dropped from the ring', async () => {
+  it('recognizes duplicates after --move-to, even of messages already deleted', async () => {
     const file = await openFile()
     await register(file, 'N0CALL')
     const sent = ['1', '2', '3', '4'].map((seqId) => message(`m${seqId}`, { seqId }))

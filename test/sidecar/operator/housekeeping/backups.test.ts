@@ -121,7 +121,7 @@ describe('The backups', () => {
     expect((await opened.make()).kind).to.equal('made')
   })
 
-  it('reports a failed backup, keeps earlier ones, and continues with later ones', async () => {
+  it('reports a failed backup, keeps earlier backups, and makes the next backup', async () => {
     const opened = await open({ keep: 1 })
     await opened.make()
     const madeAt = opened.lastMadeAt()

@@ -23,7 +23,7 @@ describe('The expiry of stations', () => {
     expect(hourly(2, 4)).to.deep.equal([undefined, 0, 1, 2])
   })
 
-  it('the delay of expiry counts from the start of the earliest instance', () => {
+  it('the delay before stations expire begins when the earliest instance starts', () => {
     const expiry = createExpiry(720 * HOUR, START)
     expect(expiry.cutoff(START + HOUR, START - 6 * HOUR)).to.equal(START - 719 * HOUR)
     expect(expiry.cutoff(START + 9 * HOUR, START + 3 * HOUR)).to.equal(undefined)

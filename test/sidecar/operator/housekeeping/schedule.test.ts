@@ -70,7 +70,7 @@ describe('The housekeeping schedule', () => {
     expect(runs).to.deep.equal(['2026-01-01 13:17:00'])
   })
 
-  it('the scheduled task runs late if the process was busy in its minute', async () => {
+  it('the scheduled task runs late if the process was busy at the scheduled minute', async () => {
     await clock.advance(46 * MINUTE)
     clock.set(clock.now() + 3 * MINUTE)
     await clock.advance(MINUTE)
