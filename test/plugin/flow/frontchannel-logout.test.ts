@@ -32,7 +32,7 @@ describe('front-channel logout', () => {
     fetch(`${host.url}${PATH}?${query}`, { method })
 
   // Shows: plugin 9.11.
-  it('a front-channel logout ends only the named session, and its answer may be framed', async () => {
+  it('a front-channel logout ends only the named session; the IdP may frame the answer', async () => {
     const { setup, sid, iss, signedInNow } = await startWithThree()
     const answer = await requestLogout(setup, new URLSearchParams({ iss, sid }))
     expect(answer.status).to.equal(200)
@@ -45,7 +45,7 @@ describe('front-channel logout', () => {
   })
 
   // Shows: plugin 9.11.
-  it('a front-channel logout with an unknown sid neither ends nor records a session', async () => {
+  it('a front-channel logout with an unknown sid ends, stores and logs nothing', async () => {
     const { setup, iss, signedInNow, revoked } = await startWithThree()
     const countBefore = revoked()
     expect((await requestLogout(setup, new URLSearchParams({ iss, sid: 'made up' }))).status).to.equal(200)

@@ -37,7 +37,7 @@ describe('login with an issuer object', () => {
   }
 
   // Shows: plugin 2.7, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8.
-  it('uses each endpoint as configured, or as published if none is configured', async () => {
+  it('uses each endpoint as configured, or as published if it is not configured', async () => {
     const members = Object.keys(ENDPOINTS) as Member[]
     const setup = await start({
       oidc: ({ idp: { issuer } }) => ({

@@ -230,7 +230,7 @@ describe('log line of a failed login', () => {
   }
 
   describe('log line of a refused ID token', () => {
-    it("a failed login's log line quotes nothing of a token answer that is not JSON", async () => {
+    it("a failed login's log line contains no part of a token answer that is not JSON", async () => {
       const setup = await start()
       setup.idp.faults.set('token', answering(200, 'eyJhbGciOi'))
       await failedLogin(setup)

@@ -83,7 +83,7 @@ describe('logout', () => {
   })
 
   // Shows: plugin 9.7.
-  it('logout ends the session and tells the user if the IdP is down', async () => {
+  it('logout while the IdP is down ends the session, and warns the user', async () => {
     const { setup, host, idp, person } = await start()
     await idp.down()
     const { headers } = await person.step(`${host.url}logout`)

@@ -102,7 +102,7 @@ describe('signed authorization request', () => {
     ],
   ] as readonly (readonly [string, KeyedOptions])[]) {
     // Shows: plugin 3.44, 4.28.
-    it(`signs requests with the IdP's first algorithm if ${source} requires it`, async () => {
+    it(`signs requests with the IdP's first algorithm if ${source} requires signatures`, async () => {
       const { host, redirectFrom, signIn } = await start({ keys, registered: STRICT, ...options })
       expect(partsOf((await redirectFrom()).searchParams.get('request') ?? '')[0]).to.include({
         alg: 'EdDSA',

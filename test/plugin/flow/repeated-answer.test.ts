@@ -6,7 +6,7 @@ describe('IdP answer that a browser sends again', () => {
 
   // Shows: plugin 9.19, 10.13.
   // Shows: meshcentral 18.
-  it('an IdP answer that the same browser sends again leads to the same page', async () => {
+  it('if a browser sends an IdP answer again, it is redirected to the same page again', async () => {
     const { host, idp, browser, authLog } = await start()
     const person = browser()
     const answer = await answerFromIdp(person, host.url, 'alice', 'auth-oidc?return=/api/me?x=1')
@@ -18,7 +18,7 @@ describe('IdP answer that a browser sends again', () => {
     expect((await whoAmI(person, host.url)).status).to.equal(200)
   })
 
-  it('an IdP answer stays usable after a HEAD request or a prefetch of it', async () => {
+  it('a HEAD request or a prefetch with an IdP answer does not use the answer up', async () => {
     const { host, idp, browser } = await start()
     const person = browser()
     const answer = await answerFromIdp(person, host.url, 'alice')

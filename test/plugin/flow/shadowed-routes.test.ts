@@ -42,7 +42,7 @@ describe('routes of the server that shadow routes of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('warns of an earlier server route in any spelling, pattern or mounted router', async () => {
+  it('warns of an earlier server route however it is written, also in mounted routers', async () => {
     const nested = express.Router().use('/', express.Router().post('/logout', answer))
     const apps = {
       '/LogOut/': express().all('/LogOut/', answer),

@@ -93,7 +93,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await remembered(BOB.id)).to.equal(undefined)
   })
 
-  it('an account becomes site admin, and loses that right again', async () => {
+  it('setSiteAdmin makes only the named account site admin, or revokes that right', async () => {
     for (const siteAdmin of [true, false]) {
       await records.accounts.setSiteAdmin('', ALICE.id, siteAdmin)
       expect(await records.accounts.find('', ALICE.id)).to.include({ siteAdmin })
@@ -172,7 +172,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.accounts.find('valueOf', '~oidc:valueOf')).to.equal(undefined)
   })
 
-  it('users of different domains never share an account, even if ids have separators', async () => {
+  it('users of different domains never share accounts, even if ids contain separators', async () => {
     for (const between of ['/', ' ', ',', '"', '","', '\\', ':', '\n']) {
       await records.accounts.create(`x${between}~oidc:y`, { ...BOB, id: '~oidc:z', name: 'one' })
       await records.accounts.create('x', { ...BOB, id: `~oidc:y${between}~oidc:z`, name: 'other' })

@@ -35,7 +35,7 @@ describe('authentication log of a host', () => {
     expect(() => host.authLog(entry)).to.not.throw()
   })
 
-  it("wrapping the host's log keeps `this` for the host's other methods", () => {
+  it("wrapping the host's log does not change `this` in the host's other methods", () => {
     class Server {
       readonly #key = 'customer'
       readonly authLog = () => undefined

@@ -11,7 +11,7 @@ const entry = (event: string, code: string, domain = ''): AuthLogEntry => ({
   fields: { code },
 })
 
-describe('log lines per second', () => {
+describe('limit of log lines per second', () => {
   let clock: FakeClock
   let lines: AuthLogEntry[]
   let budget: LogBudget
@@ -25,7 +25,7 @@ describe('log lines per second', () => {
   }
 
   // Shows: plugin 10.28.
-  it('logs 10 refusals a second for each code, then the number of omitted lines', async () => {
+  it('logs 10 refusals a second per error code, then how many it omitted', async () => {
     write(1_000, entry('login-failed', 'transaction_missing'))
     expect(lines).to.have.length(10)
     await clock.advance(1_000)

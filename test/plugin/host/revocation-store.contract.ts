@@ -54,7 +54,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(open().isShared).to.equal(true)
   })
 
-  it('other server processes see a revocation', async () => {
+  it('a process reads the revocations that other processes stored', async () => {
     const key = randomUUID()
     await open().revoke([key], 1000, later())
     expect(await open().endedAt([key])).to.equal(1000)

@@ -108,7 +108,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect((await call(browser, 'basket')).result).to.equal(null)
   })
 
-  it('a login of another user ends the previous session in all copies of its cookies', async () => {
+  it('a login as another user invalidates all copies of the previous session cookies', async () => {
     const browser = await started()
     const copy = copyOf(browser)
     expect(await isSignedIn(copy)).to.equal(true)
@@ -117,7 +117,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
     expect(await isSignedIn(copy)).to.equal(false)
   })
 
-  it('ending a session invalidates every copy of its cookies, and can be repeated', async () => {
+  it('ending a session twice succeeds, and invalidates every copy of its cookies', async () => {
     const browser = await started()
     const copy = copyOf(browser)
     for (const visitor of [browser, browser]) expect((await call(visitor, 'end')).error).to.equal(undefined)
@@ -213,7 +213,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
   })
 
   const lists = traits.listsSessions ? 'lists' : 'does not list'
-  it(`${lists} sessions of other browsers with their data`, async () => {
+  it(`${lists} sessions that began in other browsers, with their data`, async () => {
     await started()
     await started({ sid: 's-2' })
     await started({ userId: '~oidc:u-2', subject: 'u-2' })

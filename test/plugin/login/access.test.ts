@@ -199,7 +199,7 @@ describe('changes of mirrored groups', () => {
     )
   })
 
-  it('with over 1,000 groups, a user joins no mirrored group, but rules use all groups', () => {
+  it('a user in over 1,000 groups joins no mirrored group, but rules apply to them all', () => {
     const names = (count: number) => Array.from({ length: count }, (_, index) => `g${index}`)
     const most = membershipsOf(names(1_000))
     expect(groupChanges(most, 'all', ['g0', 'old'])).to.deep.equal({ join: names(1_000).slice(1), leave: ['old'] })
@@ -211,7 +211,7 @@ describe('changes of mirrored groups', () => {
   })
 })
 
-describe('group details in a refusal', () => {
+describe('details about groups in the log line of a refused login', () => {
   const group = (name: string, ...aliases: readonly string[]) => ({ name, aliases })
   const names = (count: number) => Array.from({ length: count }, (_, index) => `g${index}`)
   const report = (groups: Memberships, claim: string | null, granted: readonly string[] | null, scope: string | null) =>

@@ -60,7 +60,7 @@ describe("user's profile from claims", () => {
     expect(profileOf({ sub: '1', email_verified: true }, names).emailVerified).to.equal(false)
   })
 
-  it('a missing email_verified means unknown for email, unverified for other claims', () => {
+  it('without email_verified, verification is null for email, false for other claims', () => {
     const claims = { sub: '1', email: 'a@b.c', upn: 'u@b.c' }
     for (const claim of [{}, { email_verified: null }]) {
       expect(profileOf({ ...claims, ...claim }, names).emailVerified).to.equal(null)

@@ -123,7 +123,7 @@ describe('signing in', () => {
       expect(await account()).to.include({ name: 'Alice' })
     })
 
-    it('during maintenance, admits site admins only, even if this login makes them one', async () => {
+    it('during maintenance, admits only users who are site admins after this login', async () => {
       const inMaintenance = () => true
       const admins = { siteadmin: 'admins' }
       expect((await refusal(logIn([], {}, { inMaintenance }))).code).to.equal('maintenance')

@@ -40,7 +40,7 @@ describe('pending logins', () => {
   const take = (state: string, header: string | undefined = jar.header, source = transactions) =>
     source.take(state, rules, readCookies(header)).transaction
 
-  it('all data of a pending login can be read by its state, even after a restart', () => {
+  it('all data of a pending login can be read with its state, even after a restart', () => {
     const { transaction, state } = begin()
     const restarted = createTransactions(secret, () => now)
     expect(take(state, jar.header, restarted)).to.deep.equal({ ...transaction, domainKey: '', returnPath: '/devices' })
@@ -61,7 +61,7 @@ describe('pending logins', () => {
     expect(jar.cookies.size).to.equal(0)
   })
 
-  it('a pending login is not found from another browser or by another state', () => {
+  it('a pending login is not found without its cookie or with another state', () => {
     const { state } = begin()
     expect(transactions.take(state, rules, readCookies(undefined))).to.deep.equal({
       transaction: undefined,
@@ -100,7 +100,7 @@ describe('pending logins', () => {
     expect([10_000, 0, 2].map(isTaken)).to.deep.equal([true, true, false])
   })
 
-  it('a login is pending in its own browser and domain until it finishes or expires', () => {
+  it('a login is in progress only in its browser and domain, until it ends or expires', () => {
     begin()
     const { state } = begin()
     const isUnderWay = (domainKey = '') => transactions.isUnderWay(domainKey, rules, readCookies(jar.header))

@@ -4,7 +4,7 @@ import request from 'supertest'
 import { Lockdown } from '../../../plugin/meshcentral/lockdown.ts'
 import type { MeshCookie } from '../../../plugin/meshcentral/server.ts'
 
-describe('lockdown of single sign-on accounts', () => {
+describe('single sign-on accounts while sessions are not checked', () => {
   const unseal = (sealed: unknown): MeshCookie | null =>
     typeof sealed === 'string' ? { userid: sealed, x: 'x' } : (sealed as MeshCookie | null)
 
@@ -45,7 +45,7 @@ describe('lockdown of single sign-on accounts', () => {
     }
   }
 
-  it('a lockdown admits no single sign-on account, and logs one line about it', async () => {
+  it('refuses all single sign-on accounts until sessions are checked; logs this once', async () => {
     const { dropped, sessionLeft, decode } = open()
     for (const user of ['user//~oidc:1', 'user/other/~oidc:a/b']) {
       expect(await sessionLeft(user)).to.deep.equal({})
@@ -55,7 +55,7 @@ describe('lockdown of single sign-on accounts', () => {
     expect(dropped).to.deep.equal(['user//~oidc:1'])
   })
 
-  it('a lockdown admits all accounts without single sign-on', async () => {
+  it('admits all accounts without single sign-on even while sessions are not checked', async () => {
     const { dropped, sessionLeft, decode } = open()
     for (const user of ['user//admin', 'user//~saml:1', 'user//x~oidc:1']) {
       expect(await sessionLeft(user)).to.deep.equal({ userid: user, x: 'x' })
@@ -67,7 +67,7 @@ describe('lockdown of single sign-on accounts', () => {
     expect(dropped).to.deep.equal([])
   })
 
-  it('a lockdown admits single sign-on accounts in domains with working checks', async () => {
+  it('admits single sign-on accounts only in domains where sessions are checked', async () => {
     const { door, sealing, sessionLeft, decode } = open()
     door.liftFor(new Set(['']), sealing)
     expect(await sessionLeft('user//~oidc:1')).to.deep.equal({ userid: 'user//~oidc:1', x: 'x' })
@@ -76,7 +76,7 @@ describe('lockdown of single sign-on accounts', () => {
     expect(decode('user/other/~oidc:1')).to.equal(null)
   })
 
-  it('the lockdown applies again if the first request lacks members MeshCentral sets', async () => {
+  it('refuses single sign-on accounts again if MeshCentral omits members of a request', async () => {
     const { door, missing, note, sealing, sessionLeft } = open()
     door.liftFor(new Set(['']), sealing)
     note({ clientIp: 1 })

@@ -273,7 +273,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(await rights([])).to.deep.equal([true, 1 + 8, 0])
   })
 
-  it("a former site admin has the rights of a new account and of the user's groups", async () => {
+  it('a former site admin has the rights of a new account and those from IdP groups', async () => {
     const { accounts, web } = await withAlice({ newaccountsrights: 2 })
     // One right was removed by hand, and a group grants it.
     Object.assign(web.users[KEY] ?? {}, { siteadmin: 0 })
@@ -342,7 +342,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(events).to.have.length(countBefore)
   })
 
-  it("one bit of an account's rights locks the account, unless it is a site admin", async () => {
+  it('the lock bit locks an account, unless the account is a site admin', async () => {
     const { accounts, web } = await withAlice()
     Object.assign(web.users[KEY] ?? {}, { siteadmin: 32 + 1 })
     expect(await accounts.find('', ALICE.id)).to.include({ locked: true, siteAdmin: false })

@@ -40,7 +40,7 @@ describe('azure preset', () => {
     azurePreset(`${api.url}//`, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups))
 
   // Shows: plugin 6.8.
-  it('requests Group.Read.All or the configured group scope, and none without groups', () => {
+  it('requests Group.Read.All or the configured scope only if groups are configured', () => {
     const { scopes } = openPreset('azure', {}, vendorAccess())
     expect(scopes(settings({}))).to.deep.equal(['Group.Read.All'])
     expect(scopes(settings({ scope: 'GroupMember.Read.All' }))).to.deep.equal(['GroupMember.Read.All'])
@@ -225,7 +225,7 @@ describe('azure preset', () => {
     const roles = { claim: 'roles' }
 
     // Shows: plugin 6.9.
-    it('with groups.claim, reads that claim and requests neither Graph nor its scope', async () => {
+    it('with groups.claim, reads that claim, and needs neither Graph nor its scope', async () => {
       await start([])
       const { scopes, groupsClaim } = openPreset('azure', {}, vendorAccess())
       expect(scopes(settings(roles))).to.deep.equal([])

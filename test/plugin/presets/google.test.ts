@@ -40,7 +40,7 @@ describe('google preset', () => {
   const memberships = (groups: object = {}, claims: Record<string, unknown> = verified(ALICE), customer?: string) =>
     googlePreset(`${api.url}//`, vendorAccess()).memberships({ claims, accessToken: TOKEN }, settings(groups, customer))
 
-  it("requests Google's groups scope or the configured one, and none without groups", () => {
+  it("requests Google's or the configured groups scope only if groups are configured", () => {
     const { scopes } = openPreset('google', {}, vendorAccess())
     expect(scopes(settings())).to.deep.equal([SCOPE])
     expect(scopes(settings({ scope: 'https://www.googleapis.com/auth/cloud-identity.groups' }))).to.deep.equal([
@@ -51,7 +51,7 @@ describe('google preset', () => {
   })
 
   // Shows: plugin 6.13.
-  it('a user who declined the scope has no groups, and Google is not requested', async () => {
+  it('a user who declined the scope has no groups, and the Google API is not called', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     const membershipsWith = (grantedScopes: readonly string[] | null, custom: object = {}, groups: object = {}) => {
       const members = { preset: 'google', customer_id: 'C046psxkn', ...custom }
@@ -100,7 +100,7 @@ describe('google preset', () => {
     expect(names(await memberships({ recursive: true }))).to.deep.equal(['The ops', 'The staff'])
   })
 
-  it('groups are unknown with groups.recursive if the Google plan does not include it', async () => {
+  it('groups are unknown if the Google plan does not allow groups.recursive: true', async () => {
     await start({ premium: false })
     api.setGroups(ALICE, { direct: [group('ops')] })
     expect(names(await memberships())).to.deep.equal(['The ops'])

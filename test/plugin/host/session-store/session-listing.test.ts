@@ -10,7 +10,7 @@ describe('listing the sessions of a store', () => {
   })
   const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-  it('never lists a session store twice at a time; waiting callers share the next list', async () => {
+  it('runs one listing of a session store at a time; waiting callers share the next', async () => {
     const first = list()
     const waiting = [list(), list(), list()]
     expect(listings).to.have.length(1)

@@ -15,7 +15,7 @@ const user = (id: string, more: Partial<MeshUser> = {}): MeshUser => ({
 const users = (...all: readonly MeshUser[]) => Object.fromEntries(all.map((account) => [account._id, account]))
 
 describe('devices, groups and rights of a MeshCentral account', () => {
-  it('the groups read from an account exclude mirrored groups and missing groups', () => {
+  it('the groups read from an account exclude mirrored groups and deleted groups', () => {
     const links = {
       'mesh//a': { rights: 5 },
       'mesh//gone': { rights: 5 },
@@ -59,7 +59,7 @@ describe('suggestions for moving accounts', () => {
     expect(suggested(tom, sso, twin)).to.deep.equal([])
   })
 
-  it('suggests no move of an account without rights, and 20 moves of others', () => {
+  it('suggests no move of an account without rights, and at most 20 moves in all', () => {
     const { siteadmin: _, ...moved } = tom
     expect(suggested(moved, sso)).to.deep.equal([])
     expect(suggested({ ...moved, siteadmin: 32 }, sso)).to.deep.equal([])

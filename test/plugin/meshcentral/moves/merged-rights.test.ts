@@ -10,7 +10,7 @@ const mask = fc.oneof(fc.constant(ALL), fc.nat(0xfffff))
 const controls = (rights: number) => rights === ALL || ((rights & CONTROL) !== 0 && (rights & VIEW_ONLY) === 0)
 
 describe('merged rights of two accounts', () => {
-  it('merged rights permit what either account had; full rights stay full', () => {
+  it('merged rights permit what either account may do; full rights stay full', () => {
     expect(mergeDeviceRights(0x4, 0x40)).to.equal(0x44)
     expect(mergeDeviceRights(ALL, 0x8)).to.equal(ALL)
     expect(mergeDeviceRights(0x48, undefined)).to.equal(0x48)
@@ -26,7 +26,7 @@ describe('merged rights of two accounts', () => {
     )
   })
 
-  it('merging rights in any order gives the same; merging again changes nothing', () => {
+  it('merging rights in any order has the same result; merging again changes nothing', () => {
     fc.assert(
       fc.property(mask, mask, (first, second) => {
         const merged = mergeDeviceRights(first, second)

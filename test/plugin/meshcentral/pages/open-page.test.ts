@@ -97,7 +97,7 @@ describe('open MeshCentral page whose session ends', () => {
     expect(reloads).to.deep.equal([1, 1, 1, 1, 1, 0, 0, 1])
   })
 
-  it('after its session ended, an open page does not reload while the user leaves it', () => {
+  it('a page that the user is leaving does not reload when its session ends', () => {
     const leftBefore = openPage()
     leftBefore.page.leave()
     leftBefore.signedOut()

@@ -4,7 +4,7 @@ import { leaseInDatabase } from '../../../../plugin/meshcentral/sessions/lease.t
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf } from '../stand-in.ts'
 
-describe('lease of a session among servers of one database', () => {
+describe('lease of a session among servers that share a database', () => {
   let clock: FakeClock
   let rows: Map<string, Members>
   beforeEach(() => {
@@ -68,7 +68,7 @@ describe('lease of a session among servers of one database', () => {
     expect(await take()).to.equal(null)
   })
 
-  it('a lease from a clock that was far ahead does not block other servers', async () => {
+  it('a lease written while the clock was far ahead does not block other servers', async () => {
     await take()
     clock.set(clock.now() - 3_600_000)
     expect(await take()).to.be.a('function')

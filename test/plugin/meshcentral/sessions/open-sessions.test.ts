@@ -133,7 +133,7 @@ describe('open sessions', () => {
     })
   })
 
-  it("an open session is found by MeshCentral's user and session name", () => {
+  it("an open session is found by user id and x, MeshCentral's name of the session", () => {
     const open = new OpenSessions(new FakeClock(10))
     open.note(session('a'))
     expect(open.named(USER, 'x of a')).to.deep.equal(session('a'))

@@ -80,7 +80,7 @@ describe('cookie that MeshCentral seals', () => {
     }
   })
 
-  it('a sealed cookie ends when the IdP ends its session, even if no page is open', async () => {
+  it('a sealed cookie is invalid once the IdP ends its session, even with no page open', async () => {
     const idp = { domainKey: '', issuer: 'https://idp' }
     for (const [filter, expected] of [
       [{ ...idp, subject: null, sid: 'sid of a' }, [false, true]],
@@ -120,7 +120,7 @@ describe('cookie that MeshCentral seals', () => {
   })
 
   for (const call of ['Get', 'GetAllTypeNodeFiltered']) {
-    it(`a cookie sealed after db.${call} belongs to its socket's session`, async () => {
+    it(`a cookie sealed after db.${call} belongs to the session of the calling socket`, async () => {
       const answers: (() => void)[] = []
       // Answers as a pool of connections does: in the async context of any other request.
       const ask = (_filter: unknown, done: () => void) => void answers.push(done)
@@ -170,7 +170,7 @@ describe('cookie that MeshCentral seals', () => {
     expect(socket.isOpen).to.equal(false)
   })
 
-  it("a guest's cookie outlives the user's sessions, but opens only guest paths", async () => {
+  it("a guest's cookie outlives the user's sessions, but opens only what is shared", async () => {
     const all = await setUp()
     const sealed = sealedFor(all, work({ path: '/sharing' }), GUEST)
     expect(sealed).to.equal(all.server.encodeCookie(GUEST))

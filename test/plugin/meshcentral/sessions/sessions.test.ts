@@ -24,7 +24,7 @@ const requestWith = (members: object) =>
 describe('session of MeshCentral', () => {
   const setUp = sessionsOfServers()
 
-  describe('revocation that the database does not answer', () => {
+  describe('revocation while the database does not answer', () => {
     const ways: Readonly<
       Record<string, (server: Awaited<ReturnType<typeof setUp>>, req: BothRequest) => Promise<unknown>>
     > = {
@@ -160,7 +160,7 @@ describe('session of MeshCentral', () => {
     expect((await secrets.read('a')).idToken).to.equal(null)
   })
 
-  it('lists the sessions that match a filter, with their tokens, and ends a single one', async () => {
+  it('lists sessions that match a filter, with their tokens; each can be ended alone', async () => {
     const { open, secrets, sessions } = await setUp()
     for (const handle of ['a', 'b', 'c']) {
       const openSession = session(handle)

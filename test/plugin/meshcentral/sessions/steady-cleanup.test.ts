@@ -31,7 +31,7 @@ describe('cleanup of expired records', () => {
     ['forward', MONTH_MS],
     ['back', -MONTH_MS],
   ] as const) {
-    it(`cleanup waits another half a day after the clock was set ${direction}`, async () => {
+    it(`cleanup waits another half day after the clock was set ${direction}`, async () => {
       await clock.advance(12 * HOUR_MS)
       clock.set(clock.now() + ms)
       // The next check notices it.

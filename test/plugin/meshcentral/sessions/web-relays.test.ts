@@ -17,7 +17,7 @@ describe('owners of web relays', () => {
     expect(relays.ownerOf(USER, never)).to.equal(undefined)
   })
 
-  it('web relays of a user belong to all sessions that opened one', () => {
+  it("a user's web relays belong to all sessions of the user that opened a web relay", () => {
     const relays = new WebRelays()
     relays.opened(USER, { kind: 'session', keys: ['a', 'both'], startedAt: 2 }, 'x of a')
     relays.opened(USER, { kind: 'session', keys: ['b', 'both'], startedAt: 3 }, 'x of b')
@@ -36,7 +36,7 @@ describe('owners of web relays', () => {
     expect(relays.ownerOf(USER, never)).to.include({ until: 7 })
   })
 
-  it('ended sessions no longer own a web relay, unless all its sessions have ended', () => {
+  it('a web relay belongs to its sessions that are open, or to all if all have ended', () => {
     const relays = new WebRelays()
     relays.opened(USER, owner('a'), 'x of a')
     relays.opened(USER, owner('b'), 'x of b')
@@ -59,7 +59,7 @@ describe('owners of web relays', () => {
     expect(relays.ownerOf(USER, always)).to.equal(undefined)
   })
 
-  it('if too many users opened web relays, remembers those who did so last', () => {
+  it('if too many users opened web relays, remembers only the most recent users', () => {
     const relays = new WebRelays(2)
     for (const user of ['one', 'two', 'one', 'three']) relays.opened(user, owner(user), 'x')
     expect(relays.sessionsWhere(always).map(({ user }) => user)).to.deep.equal(['one', 'three'])

@@ -17,7 +17,7 @@ const domainWith = (warnings: readonly Warning[]): DomainReading => ({
 
 describe('configuration warnings in MeshCentral', () => {
   // Shows: plugin 9.40.
-  it('MeshCentral shows mistakes of server and domains with their path and remedy', () => {
+  it('MeshCentral shows mistakes in server and domain settings with path and remedy', () => {
     const { server, log } = standIn()
     warnOfConfiguration(server, { ...NOTHING, warnings: [warningAt('settings.x')] }, [domainWith([warningAt('b')])])
     expect(log).to.deep.equal([

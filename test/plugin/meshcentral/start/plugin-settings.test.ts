@@ -39,7 +39,7 @@ describe('setting sessionCheckMinutes', () => {
 })
 
 describe('setting loginTokenDays', () => {
-  it('loginTokenDays is unlimited by default, else a hundredth of a day to ten years', () => {
+  it('loginTokenDays may be 0.01 to 3650 days; without a value there is no limit', () => {
     for (const nothing of [undefined, null]) expect(readLoginTokenDays(nothing)).to.deep.equal({ days: null })
     for (const days of [0.01, 1, 30, 3_650]) expect(readLoginTokenDays(days)).to.deep.equal({ days })
   })

@@ -20,7 +20,7 @@ const TRANSACTION: Omit<Transaction, 'startedAt'> = {
   returnPath: null,
 }
 
-describe('login redeemed at the IdP', () => {
+describe('redeeming the IdP answer of a login', () => {
   const open: (Provider | Idp)[] = []
   let now: number
   let nowS: number
@@ -95,7 +95,7 @@ describe('login redeemed at the IdP', () => {
     expect(tokens?.accessExpiresAt).to.be.within(now + 3_500_000, now + 3_600_000)
   })
 
-  it("a login's sid is null if the IdP sends none, and so is the authentication time", async () => {
+  it('sid and authentication time of a login are null if the ID token lacks them', async () => {
     for (const sid of [undefined, 5, ['session-1'], null]) {
       const { redeem } = await answerWith({}, { sid, auth_time: undefined })
       expect(await redeem(), String(sid)).to.include({ sid: null, authenticatedAt: null })
@@ -113,7 +113,7 @@ describe('login redeemed at the IdP', () => {
     }
   })
 
-  it('tokens count as having the requested scopes and no expiry if the IdP states none', async () => {
+  it('scopes and expiry of tokens are null if the token answer does not state them', async () => {
     for (const [scope, grantedScopes, offline] of [
       [undefined, null, false],
       ['openid offline_access', ['openid', 'offline_access'], true],
@@ -138,7 +138,7 @@ describe('login redeemed at the IdP', () => {
     expect(idp.requests('jwks')).to.equal(0)
   })
 
-  it('a login without a code keeps only its ID token', async () => {
+  it('a login keeps only the ID token if the IdP sent no code', async () => {
     const { answer, redeem } = await answerWith(FRONT, { auth_time: nowS, email: undefined, at_hash: 'of nothing' })
     expect(await redeem()).to.include({
       idToken: answer.get('id_token'),

@@ -69,7 +69,7 @@ describe('proxy of the environment', () => {
     }
   })
 
-  it("the proxy's credentials do not appear in its address", () => {
+  it('credentials in HTTPS_PROXY are removed from the address of the proxy', () => {
     process.env.HTTPS_PROXY = 'http://me:p%40ss@proxy.example:3128'
     const proxy = proxyFor(new URL('https://idp.example/'))
     expect(proxy?.address.href).to.equal('http://proxy.example:3128/')
@@ -185,7 +185,7 @@ describe('proxy of the environment', () => {
       expect(outcome).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
     })
 
-    it("refuses an IdP's certificate for another name, such as that of the proxy", async () => {
+    it("refuses an IdP's certificate for another name, such as the name of the proxy", async () => {
       for (const url of ['https://other.example/jwks', 'https://192.0.2.1/jwks']) {
         expect(await requestThrough(url), url).to.equal('ERR_TLS_CERT_ALTNAME_INVALID')
       }

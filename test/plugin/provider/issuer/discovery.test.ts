@@ -128,7 +128,7 @@ describe('discovery of an issuer', () => {
     })
   }
 
-  it('reports if a failed discovery begins an outage, and if logins still work', async () => {
+  it('reports whether a failed discovery begins an outage, and whether logins work', async () => {
     await idp.down()
     const manual = {
       authorization_endpoint: `${idp.issuer}/a`,

@@ -47,7 +47,7 @@ describe('comparison of configured and published issuers', () => {
   })
 
   // Shows: plugin 2.8.
-  it('at Entra External ID, tenant name and tenant id are interchangeable in the host', () => {
+  it("issuers of Entra External ID match with the tenant's name or id in the host name", () => {
     const issuerAt = (host: string, tenant = TENANT) => `https://${host}.ciamlogin.com/${tenant}/v2.0`
     for (const configured of [
       issuerAt('contoso'),

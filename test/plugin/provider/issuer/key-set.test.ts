@@ -53,7 +53,7 @@ describe('key set of an IdP', () => {
   })
 
   // Shows: plugin 9.20.
-  it('many logins with an unknown key request the key set once more, after a second', async () => {
+  it('many ID tokens with an unknown key cause one new key set request, after a second', async () => {
     const { clock, requestTimes, ids } = serve([['a'], ['a', 'b'], ['c']])
     const results = Promise.all([ids('b'), ids('b'), ids('x'), ids('a')])
     await clock.advance(10_000)
@@ -100,7 +100,7 @@ describe('key set of an IdP', () => {
     expect(atHand && idsIn(atHand)).to.deep.equal(['new'])
   })
 
-  it('a bad status means provider_unreachable, an unusable key set id_token_invalid', async () => {
+  it('an error status means provider_unreachable, unusable keys mean id_token_invalid', async () => {
     for (const [answer, code] of [
       [new Response('', { status: 500 }), 'provider_unreachable'],
       [new Response('', { status: 302 }), 'provider_unreachable'],
@@ -124,7 +124,7 @@ describe('key set of an IdP', () => {
     expect(keySet.atHand(ADDRESS, 5_000)).to.equal(undefined)
   })
 
-  it('closing the key set rejects the requests that wait for it', async () => {
+  it('closing the key set object rejects callers that still wait for keys', async () => {
     const { keySet, requestTimes, ids } = serve([['a']])
     await ids()
     const waiting = failure(keySet.current(ADDRESS, 'b'))

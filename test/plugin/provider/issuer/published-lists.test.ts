@@ -46,7 +46,7 @@ describe('lists that an IdP publishes', () => {
     expect(missing({ code_challenge_methods_supported: ['S256'] })).to.deep.equal([])
   })
 
-  it('reports no missing value for an endpoint that the IdP does not publish', () => {
+  it('ignores a published list about an endpoint that the IdP does not publish', () => {
     const list = { introspection_endpoint_auth_methods_supported: ['private_key_jwt'] }
     expect(missing(list)).to.deep.equal([])
     expect(missing({ ...list, introspection_endpoint: `${ISSUER}/i` })).to.have.length(1)

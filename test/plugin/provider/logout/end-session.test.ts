@@ -54,7 +54,7 @@ describe('end-session request', () => {
   })
 
   // Shows: plugin 9.8.
-  it('if no endpoint is published, tries <issuer>/logout once per discovery', async () => {
+  it('without an end-session endpoint, tries <issuer>/logout once per discovery', async () => {
     const { endSession, requests, missing, discoverAnew } = open({ issuer: `${ISSUER}/` }, {}, 404)
     for (const _ of [1, 2]) {
       const answers = await Promise.all([1, 2, 3].map(() => endSession.next(session)))

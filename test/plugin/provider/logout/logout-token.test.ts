@@ -102,7 +102,7 @@ describe('content of a logout token', () => {
     for (const iat of [NOW_S - 600, NOW_S + 60]) expect(await inspect({ iat })).to.be.an('object')
   })
 
-  it("accepts a logout token's iss with or without a final slash, and returns it as is", async () => {
+  it('returns the iss of a logout token unchanged, with or without a final slash', async () => {
     for (const issuer of [ISSUER, `${ISSUER}/`, `${ISSUER}/.well-known/openid-configuration`]) {
       for (const iss of [ISSUER, `${ISSUER}/`]) expect(await inspect({ iss }, issuer)).to.include({ issuer: iss })
     }
