@@ -102,7 +102,7 @@ describe('documents of the package', () => {
     expect(named.filter(({ name }) => !(name in scripts))).to.deep.equal([])
   })
 
-  it('documents do not run npx mesh-companion-…, a name that a stranger may register', () => {
+  it('no document runs npx mesh-companion-…, because a stranger may publish that name', () => {
     expect(DOCUMENTS.filter(({ text }) => /npx (?:-\S+ )*mesh-companion-/.test(text))).to.deep.equal([])
   })
 
@@ -122,7 +122,7 @@ describe('documents of the package', () => {
         .and.satisfy((name: string) => name.endsWith(`/mesh-companion-${version}.tgz`))
   })
 
-  it("TypeScript in documents compiles if a page's blocks form one module", async () => {
+  it('the TypeScript blocks of each document compile together as one module', async () => {
     const folder = await createFolder('documents')
     try {
       const modules = DOCUMENTS.flatMap(({ path, text }) => {

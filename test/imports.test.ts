@@ -172,7 +172,7 @@ describe('imports between modules', () => {
     ).to.deep.equal([])
   })
 
-  it('neither store imports the other, and only the composition root opens them', () => {
+  it('only the composition root and commands import a store; no store imports another', () => {
     const adapters = /^sidecar\/store\/(sqlite|postgres)\//
     const wrong = violations(sidecar, ({ from, to }) => {
       const home = adapters.exec(to)?.[0]
@@ -181,7 +181,7 @@ describe('imports between modules', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('imports contain no cycle, even of types or of folders of the sidecar', () => {
+  it("there is no import cycle, not even of types or between the sidecar's folders", () => {
     expect(circlesIn([...plugin, ...sidecar, ...fixtures])).to.deep.equal([])
     const between = sidecar.map(({ from, to }) => ({ from: dirname(from), to: dirname(to) }))
     const folders = between.filter(({ from, to }) => from !== to && from !== 'sidecar' && /^sidecar\//.test(to))
@@ -196,7 +196,7 @@ describe('imports between modules', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('each push gateway and the database are imported by only one file or folder', () => {
+  it('each push, database and OpenID library is imported only by its own folder', () => {
     const keepers: Record<string, RegExp> = {
       'firebase-admin': /^sidecar\/push\/fcm\//,
       'google-auth-library': /^sidecar\/push\/fcm\//,

@@ -4,7 +4,7 @@ import { familyTicks, machineLine, machineState, parseReading, type Reading } fr
 const IDLE: Reading = { all: 1000, used: 400, stolen: 10, ours: 100, load: 0.5 }
 const QUIET: Reading = { all: 2000, used: 1100, stolen: 15, ours: 790, load: 1.8 }
 
-describe('state of the machine', () => {
+describe("report of the machine's load during benchmarks", () => {
   it('reads steal and load from /proc/stat and /proc/loadavg', () => {
     const stat = 'cpu  100 20 30 400 5 6 7 80 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\nintr 5\n'
     deepStrictEqual(parseReading(stat, '3.06 2.36 2.53 12/221 29828\n', 9), {
@@ -16,7 +16,7 @@ describe('state of the machine', () => {
     })
   })
 
-  it('counts the CPU time of all descendants, also of those that ended', () => {
+  it('adds the CPU time of all descendant processes, including ended ones', () => {
     const stat = (parent: number, own: number, ended: number) =>
       `1 (a) b (c) S ${parent} 0 0 0 0 0 0 0 0 0 ${own} 1 ${ended} 2 20`
     const stats = new Map([
@@ -28,7 +28,7 @@ describe('state of the machine', () => {
     strictEqual(familyTicks(10, stats), 123 + 3 + 1000 + 6)
   })
 
-  it('is quiet if only the bench used CPU time', () => {
+  it('calls the machine quiet if only the benchmark used CPU time', () => {
     const state = machineState(2, [{ name: 'api', readings: [IDLE, QUIET] }])
     deepStrictEqual(state, {
       processors: 2,
@@ -44,7 +44,7 @@ describe('state of the machine', () => {
     )
   })
 
-  it('is busy if other processes used a tenth of the CPU time during one bench', () => {
+  it('calls the machine busy if other processes used 10 % of the CPU in a benchmark', () => {
     const later = { ...QUIET, all: 3000, used: 1900, ours: 1490 }
     const state = machineState(2, [
       { name: 'api', readings: [IDLE, QUIET] },
@@ -54,12 +54,12 @@ describe('state of the machine', () => {
     match(machineLine(state), /was BUSY during push\. .*CPU time/)
   })
 
-  it('is busy if the host of the machine took 2 % of the CPU time', () => {
+  it('calls the machine busy if its hypervisor took 2 % of the CPU time', () => {
     const { busy } = machineState(2, [{ name: 'api', readings: [IDLE, { ...QUIET, stolen: 30 }] }])
     strictEqual(busy, true)
   })
 
-  it('says that the state is unknown without /proc', () => {
+  it("reports the machine's load as unknown if /proc is missing", () => {
     match(machineLine(undefined), /unknown/)
   })
 })

@@ -2,28 +2,28 @@ import { deepStrictEqual, strictEqual } from 'node:assert/strict'
 import { medianOf, medians, untilSteady } from './measurement.ts'
 import { counted, isSteady } from './steadiness.ts'
 
-describe('steadiness of a rate', () => {
-  it('calls a rate steady if the last three windows differ by 5 % at most', () => {
+describe('steady rate in a benchmark', () => {
+  it('calls a rate steady if its last three measurements differ by at most 5 %', () => {
     strictEqual(isSteady([10, 400, 100, 105, 102]), true)
     strictEqual(isSteady([100, 105.1, 102]), false)
     strictEqual(isSteady([100, 100, 100, 90]), false)
   })
 
-  it('calls no rate of fewer than three windows steady', () => {
+  it('calls no rate steady before the third measurement', () => {
     strictEqual(isSteady([]), false)
     strictEqual(isSteady([100, 100]), false)
   })
 
-  it('takes the figures of a steady rate from the last three windows', () => {
+  it('uses only the last three measurements of a steady rate', () => {
     deepStrictEqual(counted([1, 2, 3, 4, 5], true), [3, 4, 5])
   })
 
-  it('takes the figures of an unsteady rate from the later half of the windows', () => {
+  it("uses the later half of an unsteady rate's measurements, but at least three", () => {
     deepStrictEqual(counted([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], false), [6, 7, 8, 9, 10])
     deepStrictEqual(counted([1, 2, 3, 4], false), [2, 3, 4])
   })
 
-  it('runs windows of all sides in turn until each side is steady', async () => {
+  it('measures all programs in turn until the rate of each is steady', async () => {
     const order: string[] = []
     const side = (name: string, rates: number[]) => async () => {
       order.push(name)
@@ -35,7 +35,7 @@ describe('steadiness of a rate', () => {
     deepStrictEqual(medians(turns, 'perSecond'), { ours: 9, peer: 7, steady: true })
   })
 
-  it('reports figures as not steady if the limit of windows is reached', async () => {
+  it('reports a rate as not steady if it is not steady at the limit of measurements', async () => {
     let rate = 1
     const grows = async () => {
       rate *= 2

@@ -22,7 +22,7 @@ const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'
 const ARCHIVE = `mesh-companion-sidecar-${version}-${process.platform}-${process.arch}.tgz`
 const COMMAND = 'mesh-companion/bin/mesh-companion-sidecar'
 
-describe('The package of the sidecar alone', function () {
+describe("The sidecar's package without the plugin", function () {
   this.timeout(180_000)
   let folder: FileFolder
   let archive: string

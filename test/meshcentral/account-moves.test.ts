@@ -89,7 +89,7 @@ describe("moving an account's devices and rights", () => {
   })
 })
 
-describe('logins that are refused because the user has no account of single sign-on', () => {
+describe('logins refused because the user has no single sign-on account', () => {
   const setup = useMesh({ domains: { '': { oidc: { newAccounts: false } } } })
 
   // Shows: plugin 6.19.

@@ -31,7 +31,7 @@ describe('accounts in MeshCentral', () => {
       return events.filter(({ action }) => action === 'login').length === logins && events
     })
 
-  it("creates accounts as the domain's newAccounts says, unless oidc sets it", async () => {
+  it("the domain's newAccounts applies if the oidc object has no newAccounts", async () => {
     for (const [domain, isMade] of [
       ['allowed', true],
       ['number', false],

@@ -21,7 +21,7 @@ describe("accounts that MeshCentral's built-in strategy created", () => {
   }
   const signInAs = (person: Person) => signIn(setup, setup.browser(), person)
 
-  it("a refused login warns that the user's existing account is identified by sub", async () => {
+  it('logs a warning if a refused user has an existing account identified by sub', async () => {
     const byClaims = (claims: object, newAccounts = true) => ({
       domains: { '': { oidc: { newAccounts, custom: { scope: 'openid profile email directory', claims } } } },
     })

@@ -7,7 +7,7 @@ import { useMesh, verdictOf } from './support/use-mesh.ts'
 
 const REASON = 'You were signed out by the sign-in service, or your session has expired.'
 
-describe('a page of MeshCentral after the IdP ended its session', () => {
+describe('an open page of MeshCentral after the IdP ended the session', () => {
   const setup = useMesh({
     domains: {
       '': {},
@@ -53,7 +53,7 @@ describe('a page of MeshCentral after the IdP ended its session', () => {
     expect(current.messages.map(({ method }) => method)).not.to.include('signedOut')
   })
 
-  it('the login page shows once why the session ended, after any open page', async () => {
+  it('the login page states once why the session ended, whichever page was open', async () => {
     for (const [domain, path, first] of [
       ['', ''],
       ['', 'login'],

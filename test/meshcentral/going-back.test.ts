@@ -37,7 +37,7 @@ function convertedBack(places: Places): unknown {
   return JSON.parse(output).domains[''].authStrategies.oidc
 }
 
-describe("MeshCentral's built-in strategy after the checker's option --back", () => {
+describe("MeshCentral's built-in strategy with a configuration that --back wrote", () => {
   let setup: MeshSetup
   afterEach(() => setup.close())
 

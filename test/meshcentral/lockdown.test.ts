@@ -119,7 +119,7 @@ describe('an existing single sign-on session while the plugin is inactive', () =
     domains: { '': { oidc: null } },
   }))
 
-  it("if the plugin's file is truncated, MeshCentral runs without it and says so", async () => {
+  it('MeshCentral disables a plugin whose file is truncated, and logs that', async () => {
     await setup.restart({
       installation: undefined,
       program: (await packedProgram()).slice(0, 100_000),

@@ -61,7 +61,7 @@ describe('the plugin in an older or untested version of MeshCentral', () => {
     for (const number of ['9.8.7', ...TESTED_VERSIONS]) expect(line?.message).to.include(number)
   })
 
-  it('refuses cookies of an ended session, even if another encodeCookie sealed them', async () => {
+  it("refuses an ended session's cookie if a function besides encodeCookie sealed it", async () => {
     const installation = await movedInstallation([
       ['meshcentral.js', 'obj.encodeCookie = ', 'obj.sealAway = obj.encodeCookie = '],
       ['webserver.js', '.encodeCookie(', '.sealAway('],

@@ -116,7 +116,7 @@ describe('MeshCentral with a failing database', () => {
   const setup = useMesh(async () => ({ program: await alteredProgram(failing.join('\n')) }))
   afterEach(() => Promise.all(Object.values(switches).map((file) => rm(file, { force: true }))))
 
-  it('a logout ends the session if the database fails, and is stored later', async () => {
+  it('a logout ends the session even if the database fails, and is stored later', async () => {
     const [owner, otherPerson] = [setup.person(), setup.person()]
     const [browser, otherBrowser] = [await signedIn(setup, owner), await signedIn(setup, otherPerson)]
     const [page, otherPage] = [await setup.open(browser), await setup.open(otherBrowser)]

@@ -57,7 +57,7 @@ describe('MeshCentral behind a proxy that ends TLS', () => {
     expect(messageOn(failed)).to.equal(100)
   })
 
-  it('a user signs in to a domain by host name without a certificate file', async () => {
+  it('behind a TLS proxy, a user signs in to a domain with dns and no certificate file', async () => {
     await signedIn(setup, setup.person(), 'dns')
   })
 })

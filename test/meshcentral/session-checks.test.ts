@@ -41,7 +41,7 @@ describe('periodic session checks in MeshCentral', () => {
     )
   }
 
-  it('a session and its renewed tokens stay in one record, also after a restart', async () => {
+  it("a session's tokens stay in one database record despite renewals and a restart", async () => {
     const browser = await signedIn(setup, setup.person())
     const { sealed } = await recordOf(browser)
     const page = await setup.open(browser)

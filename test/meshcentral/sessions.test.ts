@@ -153,7 +153,7 @@ describe('single sign-on sessions in MeshCentral', () => {
   })
 
   // Shows: meshcentral 17.
-  it('a session ended at any of the logout paths stays ended after a restart', async () => {
+  it('a session ended through any logout URL stays ended after a restart', async () => {
     const person = setup.person()
     const browser = await signedIn(setup, person)
     const auths = [(await setup.open(browser)).auth]

@@ -15,7 +15,7 @@ describe('redirects during a login', () => {
     browser.cookies.matching(new URL(setup.url)).map(({ name }) => name)
 
   // Shows: meshcentral 18.
-  it('after a login, the browser opens the requested link unless it has credentials', async () => {
+  it('a login opens the link requested before it, unless the link has credentials', async () => {
     const browser = setup.browser()
     expect(isLoginPage(await browser.get(`${setup.url}?viewmode=10&gotonode=node1`))).to.equal(true)
     const page = await signIn(setup, browser, setup.person())

@@ -20,7 +20,7 @@ runMatrix(canaille, (bench) => {
     expect(types).to.deep.equal(['application/jwt'])
   })
 
-  it("verifies Canaille's signed UserInfo by published algorithms, without settings", async () => {
+  it("verifies Canaille's signed UserInfo with the algorithms that Canaille publishes", async () => {
     await signInCleanly(bench(), { registered: { userinfo_signed_response_alg: 'RS256' } })
   })
 

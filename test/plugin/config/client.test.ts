@@ -79,7 +79,7 @@ describe('client object of the configuration', () => {
   })
 
   // Shows: plugin 4.19.
-  it("uses the token endpoint's authentication method at endpoints that set none", () => {
+  it("uses the token endpoint's authentication method unless an endpoint has its own", () => {
     for (const method of METHODS) {
       expect(client({ token_endpoint_auth_method: method })).to.include({
         introspection_endpoint_auth_method: method,

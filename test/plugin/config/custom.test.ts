@@ -281,7 +281,7 @@ describe('claim that identifies users', () => {
   })
 
   // Shows: plugin 5.3.
-  it("warns if accounts of MeshCentral's built-in strategy may be identified by sub", () => {
+  it('warns of a custom.claims.uuid other than sub, because old accounts may use sub', () => {
     for (const uuid of ['oid', 'employee.number', 'extension_upnx']) {
       const oidc = { ...MINIMAL, custom: { claims: { uuid } } }
       expect(warningsOf(oidc), uuid).to.deep.equal(['other_id custom.claims.uuid'])

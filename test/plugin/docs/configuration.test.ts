@@ -124,7 +124,7 @@ describe('documentation page on the configuration', () => {
     expect(documented.map((name) => name.split(' ')[0])).to.have.members(options)
   })
 
-  it('the MeshCentral page lists exactly the settings that the plugin reads', () => {
+  it("the documentation page on MeshCentral lists exactly the plugin's settings", () => {
     const rows = tableRows(section(readDocument('plugin/docs/meshcentral.md'), '## Settings of the plugin'))
     expect(rows.map(([name = '']) => inCode(name)[0])).to.deep.equal([
       'sessionCheckMinutes',

@@ -43,7 +43,7 @@ describe('documentation pages of identity providers', () => {
     }
   })
 
-  it("each provider's page states how it was tested or which documentation it follows", () => {
+  it("each provider's page states how it was tested or links vendor documentation", () => {
     for (const page of PAGES) {
       expect(markOf(page), page.path)
         .to.match(/^\*\*(?:Run\*\* with|Run by hand\*\* with|From )/)
@@ -51,7 +51,7 @@ describe('documentation pages of identity providers', () => {
     }
   })
 
-  it("all providers' pages have the same sections and begin with a whole configuration", () => {
+  it("all providers' pages have the same sections and begin with a full configuration", () => {
     for (const { path, text } of PAGES) {
       const [config = ''] = codeBlocks(text, 'json')
       expect(JSON.parse(config), path).to.have.nested.property('domains')
@@ -60,7 +60,7 @@ describe('documentation pages of identity providers', () => {
     }
   })
 
-  it("providers' pages claim only versions that the tests run", () => {
+  it("providers' pages state the versions that the tests run", () => {
     const sources = readdirSync(ADAPTERS, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readFileSync(`${ADAPTERS}${name}`, 'utf8'))
@@ -95,7 +95,7 @@ describe('documentation pages of identity providers', () => {
   })
 
   // Shows: plugin 9.49.
-  it('each provider that --live recognizes has a page, a test and a place in the list', () => {
+  it('each provider that --live recognizes is listed, and has a page and a test', () => {
     const [, recognized = ''] = /It recognizes ([^.]+)\./.exec(readDocument('plugin/docs/configuration.md')) ?? []
     const names = KNOWN_PROVIDERS.map(({ name }) => name)
     expect(recognized.split(/, | and /)).to.have.members(names)
@@ -107,7 +107,7 @@ describe('documentation pages of identity providers', () => {
   })
 
   // Shows: plugin 2.12.
-  it('the list of providers states exactly which pages have a test with a fixture', () => {
+  it('the provider list marks exactly the providers whose configuration a test runs', () => {
     const tests = readdirSync(fileURLToPath(new URL('../providers/', import.meta.url)))
     const pages = tableRows(LIST).flatMap(([link = '', , against = '']) =>
       against.includes("runs the page's configuration") ? [/\((.+)\.md\)/.exec(link)?.[1]] : [],

@@ -13,8 +13,8 @@ function membersOf(file: string, name: string): readonly string[] {
   return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map(([, member = '']) => member)
 }
 
-describe('documentation page on your own Express server', () => {
-  it('the page on your own server lists exactly the routes that each domain has', () => {
+describe('documentation page on using the plugin in an Express server', () => {
+  it('the documentation page on Express servers lists exactly the routes of a domain', () => {
     const { all, login } = routePaths(
       '/',
       undefined,
@@ -26,7 +26,7 @@ describe('documentation page on your own Express server', () => {
     expect(new Set(named.map((word) => `/${word}`))).to.deep.equal(new Set([...all].filter((path) => path !== login)))
   })
 
-  it("the page on your own server lists the members of registerOidc's options and host", () => {
+  it('the documentation page on Express servers lists all options and host members', () => {
     const [options, host] = [membersOf('mount/mount-oidc.ts', 'MountOptions'), membersOf('host/port.ts', 'Host')]
     expect(options.length).to.be.above(8)
     expect(host.length).to.be.above(8)

@@ -141,7 +141,7 @@ describe('mesh-companion-check --live', () => {
     expect(idp.requests('pushed_authorization_request')).to.equal(1)
   })
 
-  it('the live check warns about an IdP that redirects to a page, without following it', async () => {
+  it('the live check warns if the IdP redirects to a page, and does not open the page', async () => {
     const idp = await setup.start()
     idp.faults.set('authorization', redirectFault(`${idp.issuer}/interaction/1?hint=private`))
     const { lineOf, output } = await setup.run(idp)

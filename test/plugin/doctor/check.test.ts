@@ -53,7 +53,7 @@ function withoutAddresses<Outcome extends { readonly out: string }>(outcome: Out
 
 describe('mesh-companion-check', () => {
   // Shows: plugin 4.3.
-  it('the checker reads client_secret_file beside the configuration and hides its text', () => {
+  it('the checker reads client_secret_file beside the configuration; prints no secret', () => {
     const client = { client_id: 'mesh', client_secret_file: 'secrets/oidc' }
     const config = JSON.stringify(server({ ...FINE, client }))
     const secretFile = resolve('secrets/oidc')
@@ -138,7 +138,7 @@ describe('mesh-companion-check', () => {
     expect(checkOidc(FINE).out).to.not.include('NODE_TLS')
   })
 
-  it('the checker lists the addresses to register for each domain without errors', () => {
+  it('the checker lists the addresses to register for each domain that has no errors', () => {
     const keyed = { ...FINE, client: { ...FINE.client, post_logout_redirect_uri: false } }
     const config = {
       settings: { cert: 'mesh.example.com' },
@@ -218,7 +218,7 @@ describe('mesh-companion-check', () => {
     expect(checkOidc(FINE).code).to.equal(0)
   })
 
-  it('the checker with --meshcentral names a misspelt strategy if no domain has oidc', () => {
+  it('the checker with --meshcentral reports a misspelt oidc if no domain has oidc', () => {
     const config = (authStrategies: object) => JSON.stringify({ settings: LOADED, domains: { '': { authStrategies } } })
     const { code, err } = checkText(config({ oicd: FINE }), '--meshcentral')
     expect(code).to.equal(1)
@@ -226,7 +226,7 @@ describe('mesh-companion-check', () => {
     expect(checkText(config({ google: {} }), '--meshcentral').code).to.equal(2)
   })
 
-  it('the checker with --back prints a configuration, and its differences to stderr', () => {
+  it('the checker with --back prints the configuration to stdout, changes to stderr', () => {
     const config = JSON.stringify({
       ...server({ ...OLD, groups: { scope: '', siteadmin: 'a', revokeAdmin: false } }),
       settings: { cert: 'mesh.example.com', plugins: { enabled: true, list: [] } },
@@ -246,7 +246,7 @@ describe('mesh-companion-check', () => {
     expect(err).not.to.contain('settings.plugins')
   })
 
-  it('the checker with --back prints no configuration if the present one has errors', () => {
+  it('the checker with --back prints no configuration if the file has errors', () => {
     const { code, out, err } = checkOidc({ ...FINE, groups: 5 }, '--meshcentral', '--back')
     expect({ code, out }).to.deep.equal({ code: 1, out: '' })
     expect(err).to.contain('once the errors are corrected')
@@ -277,7 +277,7 @@ describe('mesh-companion-check', () => {
     }
   })
 
-  it('--meshcentral makes the checker accept unknown keys and domains below a path', () => {
+  it('with --meshcentral, unknown keys are warnings and a domain may lie below a path', () => {
     const config = {
       settings: LOADED,
       domains: {

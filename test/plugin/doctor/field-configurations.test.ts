@@ -86,7 +86,7 @@ describe('mesh-companion-check on configurations of real users', () => {
     expect(checkWithPlugin('byte-order-mark')).to.deep.equal({ code: 0, errors: [], warnings: [] })
   })
 
-  it('the checker suggests groups settings for group rules of another program', () => {
+  it("the checker suggests groups settings for another program's group rules", () => {
     const { code, errors } = checkWithPlugin('foreign-group-rules')
     expect(code).to.equal(1)
     expect(errors.map((line) => /`(.*?)`/.exec(line)?.[1])).to.deep.equal(['groups.required', 'groups.siteadmin'])
@@ -96,7 +96,7 @@ describe('mesh-companion-check on configurations of real users', () => {
     expect(checkWithPlugin('commented-domain')).to.deep.equal({ code: 0, errors: [], warnings: [] })
   })
 
-  it("the checker reports that a built-in strategy's configuration lacks the plugin", () => {
+  it('the checker reports a missing plugin in a configuration of the built-in strategy', () => {
     for (const name of [
       'domain-defaults',
       'text-ports',

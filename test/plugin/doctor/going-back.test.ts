@@ -109,7 +109,7 @@ describe('mesh-companion-check --back', () => {
     ])
   })
 
-  it('the checker with --back omits the issuer if a preset is named', () => {
+  it('the checker with --back writes no issuer if custom.preset selects a preset', () => {
     const custom = { preset: 'azure', tenant_id: 'contoso.example' }
     expect(backWith({ custom }).oidc).to.deep.equal({ client: CLIENT, custom })
     const inferred = { tenant_id: 'contoso.example' }
@@ -130,7 +130,7 @@ describe('mesh-companion-check --back', () => {
     })
   })
 
-  it('the checker with --back keeps members that neither strategy reads', () => {
+  it('--back keeps members that neither the plugin nor the built-in strategy reads', () => {
     const { oidc } = backWith({ _note: 'x', newAccountsRights: ['none'] })
     expect(oidc)
       .to.include({ _note: 'x' })
@@ -158,7 +158,7 @@ describe('mesh-companion-check --back', () => {
     for (const key of ['', 'b']) expect(config.domains[key].authStrategies).to.deep.equal({ saml: {}, oidc })
   })
 
-  it('the checker with --back lists dns as a change if the default domain has no oidc', () => {
+  it('the checker with --back warns of dns if the default domain has no oidc object', () => {
     const domains = { own: { dns: 'own.example.com', authStrategies: { oidc: { issuer: ISSUER, client: CLIENT } } } }
     const { differences } = back({ settings: SETTINGS, domains })
     expect(differences.get('own')?.map(({ path }) => path)).to.deep.equal(['dns'])

@@ -38,7 +38,7 @@ describe('live checks started from the status page', () => {
     expect(checks.of('')).to.deep.equal({ kind: 'done', endedAt: 3_000, verdicts: VERDICTS })
   })
 
-  it('after a live check, another starts only after a pause or if the clock goes back', async () => {
+  it('a new live check starts only after a pause, or if the clock was set back', async () => {
     const { clock, requests, checks, settled } = setUp()
     checks.start('')
     await settled()

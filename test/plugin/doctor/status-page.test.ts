@@ -51,7 +51,7 @@ describe('status page', () => {
     expect(page()).not.to.contain('<h2>Configuration</h2>')
   })
 
-  it('the status page escapes markup in every text that comes from outside', () => {
+  it('the status page escapes markup in texts from the configuration, IdP and users', () => {
     const plain = page({}, { check: { kind: 'done', endedAt: 1, verdicts: [] } })
     const tags = (markup: string) => markup.match(/<[^>]*>/g)?.length
     fc.assert(
@@ -129,7 +129,7 @@ describe('status page', () => {
     expect(page()).not.to.include('data-reload')
   })
 
-  it('the status page appears in the day or night look that the server requests', () => {
+  it('the status page has the day or night colors that the server requests', () => {
     expect(page({}, { look: 'day' })).to.include('<html lang="en" data-look="day">')
     expect(page()).to.include('<html lang="en">')
   })

@@ -66,7 +66,7 @@ describe('client certificate in logins', () => {
   })
 
   // Shows: plugin 3.17.
-  it('uses a configured mTLS alias before a configured endpoint and a published alias', async () => {
+  it('prefers a configured mTLS alias to a configured endpoint and a published alias', async () => {
     // The issuer's own port requests no certificate, so tokens cannot be bound there.
     const byHand = (idp: Idp) => ({ token_endpoint: `${idp.issuer}/token` })
     const setup = await start({ client: BOUND, registered: BOUND, issuer: byHand })

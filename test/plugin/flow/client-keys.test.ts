@@ -57,7 +57,7 @@ describe('login by a client with private keys', () => {
   ]
 
   // Shows: plugin 8.11.
-  it('signs client assertions with the first key that fits an algorithm of the IdP', async () => {
+  it('signs client assertions with the first key whose algorithm the IdP supports', async () => {
     const { setup } = await signedIn([p384, ed25519, p256])
     expect(assertionsIn(setup)[0]?.[0].kid).to.equal('b')
   })
@@ -139,7 +139,7 @@ describe('route auth-oidc-jwks', () => {
   })
 
   // Shows: plugin 8.11.
-  it('the IdP fetches the keys at auth-oidc-jwks to verify and to encrypt', async () => {
+  it('the IdP verifies assertions and encrypts ID tokens with keys of auth-oidc-jwks', async () => {
     const pair = [makeKey('P-256', { kid: 's', use: 'sig' }), makeKey('RSA', { kid: 'e', use: 'enc' })]
     for (const [keys, members, alg] of [
       [pair, { id_token_encrypted_response_alg: 'RSA-OAEP-256' }, 'ES256'],
@@ -154,7 +154,7 @@ describe('route auth-oidc-jwks', () => {
     }
   })
 
-  it('auth-oidc-jwks answers 404 if its domain has no keys or configuration errors', async () => {
+  it('auth-oidc-jwks answers 404 if its domain has no keys or has configuration errors', async () => {
     const [without, broken] = [await start(), await start({ host: { credentials: { '': { jwksFile: '/nowhere' } } } })]
     for (const { host } of [without, broken]) {
       const answer = await fetch(`${host.url}auth-oidc-jwks`)

@@ -29,7 +29,7 @@ describe('host with cookie sessions', () => {
     expect(new URL(headers.location ?? '').searchParams.get('scope')).to.equal('openid profile email')
   })
 
-  it('with cookie sessions, a user signs in, and out at the IdP with logout_hint', async () => {
+  it('with cookie sessions, a logout sends the IdP a logout_hint, not an id_token_hint', async () => {
     await start()
     const person = await signedIn('alice')
     expect(await user(person)).to.equal('~oidc:u-1001')

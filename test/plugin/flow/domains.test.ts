@@ -165,7 +165,7 @@ describe('several domains with single sign-on', () => {
       return { answer, status: (await whoAmI(person, server.urlOf(MESH))).status }
     }
 
-    it("logout with another domain's session ends it, but sends the IdP no session data", async () => {
+    it('a logout at another domain ends the session but sends the IdP no id_token_hint', async () => {
       const { answer, status } = await requestOther('logout')
       const sent = new URL(answer.headers.location ?? '').searchParams
       expect([...sent.keys()].toSorted()).to.deep.equal(['client_id', 'post_logout_redirect_uri', 'state'])

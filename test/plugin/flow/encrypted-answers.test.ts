@@ -97,7 +97,7 @@ describe('encrypted ID token', () => {
     }
   })
 
-  it('tries each suitable key if an encrypted ID token names no key', async () => {
+  it('tries each suitable key if an encrypted ID token has no key id (kid)', async () => {
     const fresh = makeKey('RSA', { kid: 'fresh', use: 'enc' })
     const { kid: _kid, ...nameless } = rsa.public
     const registered = { ...AGREED, jwks: { keys: [nameless] } }
@@ -147,7 +147,7 @@ describe('signed or encrypted UserInfo response', () => {
     })
 
     // Shows: plugin 4.9.
-    it(`refuses plain UserInfo if not ${protection}`, async () => {
+    it(`refuses a plaintext UserInfo response that must be ${protection}`, async () => {
       const { idp, signIn } = await alike(members)
       idp.faults.set('userinfo', { kind: 'answer', status: 200, body: '{"sub":"u-1001","name":"Mallory"}' })
       const { me, failure } = await signIn()
@@ -165,7 +165,7 @@ describe('signed or encrypted UserInfo response', () => {
       .encrypt(rsa.public as JWK)
 
   // Shows: plugin 4.10.
-  it('accepts an encrypted UserInfo response without signature if none is configured', async () => {
+  it('accepts an encrypted, unsigned UserInfo response if no signature is configured', async () => {
     for (const [agreed, sub, name, code] of [
       [ENCRYPTED, 'u-1001', 'Alice in Cipher', undefined],
       [ENCRYPTED, 'u-1002', undefined, 'userinfo_failed'],

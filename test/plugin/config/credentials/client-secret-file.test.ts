@@ -56,7 +56,7 @@ describe('client.client_secret_file', () => {
   })
 
   // Shows: plugin 4.3.
-  it('refuses client_secret_file beside client_secret', () => {
+  it('refuses a client that has both client_secret_file and client_secret', () => {
     expect(problemOf(withFile('a', { client_secret: 'b' }), content('c'))).to.include(
       'is configured together with `client_secret`',
     )

@@ -42,7 +42,7 @@ describe('keys and certificate of a client', () => {
     expect(readWith({}, {}).settings?.credentials).to.deep.equal({ keys: [], certificate: null })
   })
 
-  it("reads credentials in any letter case, and prefers the host's option credentials", () => {
+  it("reads jwksFile in any letter case; the host's option credentials overrides it", () => {
     const [configured, optional] = [makeKey('P-256'), makeKey('P-256')]
     const files = { one: keySet(configured.private), other: keySet(optional.private) }
     const x = (reading: DomainReading) => reading.settings?.credentials.keys[0]?.publicJwk.x
@@ -274,7 +274,7 @@ describe('keys and certificates that client settings require', () => {
     }
   })
 
-  it('reports only the unusable key file, not also the keys that are missing in it', () => {
+  it('reports an unusable key file, but not the keys that are therefore missing', () => {
     const { problems } = read({ token_endpoint_auth_method: 'private_key_jwt' }, [])
     expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
   })

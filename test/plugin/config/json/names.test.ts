@@ -46,7 +46,7 @@ describe('known names in other letter cases', () => {
     ])
   })
 
-  it('lists spellings of a name in any letter case that are not themselves known names', () => {
+  it('lists the spellings of a name in any letter case, except other known names', () => {
     const members = { SCOPE: 1, scope: null, Scope: undefined, another: 1 }
     expect(spellingsOf(members, 'scope')).to.deep.equal(['SCOPE', 'scope'])
     expect(spellingsOf(members, 'scope', ['scope', 'SCOPE'])).to.deep.equal(['scope'])

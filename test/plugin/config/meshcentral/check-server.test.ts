@@ -57,7 +57,7 @@ describe('check of a MeshCentral configuration', () => {
       }
     })
 
-    it('warns if plugins.list is missing, as only the plugin page then loads the plugin', () => {
+    it('warns that MeshCentral may not load the plugin if plugins.list is missing', () => {
       for (const plugins of [true, { enabled: true }, {}]) {
         expect(paths({ plugins })).to.deep.equal(['plugin_not_listed settings.plugins.list'])
       }
@@ -124,7 +124,7 @@ describe('check of a MeshCentral configuration', () => {
     ])
   })
 
-  it('reports authStrategies in domains without a domain key, and suggests the key ""', () => {
+  it('reports authStrategies directly in domains, and suggests the domain key ""', () => {
     expect(findings({}, { authStrategies: { oidc: OIDC } })[0]).to.match(
       /^error domains\.authStrategies: .*"domains": \{ "":/,
     )

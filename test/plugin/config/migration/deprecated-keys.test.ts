@@ -58,7 +58,7 @@ describe('deprecated keys in the oidc object', () => {
   }
 
   // Shows: plugin 7.11.
-  it("reads the deprecated groups.sync.enabled as groups.sync, or as a filter's switch", () => {
+  it('lets the deprecated groups.sync.enabled turn groups.sync on or off', () => {
     for (const [old, now] of [
       [{ enabled: true }, true],
       [{ Enabled: true }, true],
