@@ -31,7 +31,9 @@ export async function startBuiltSidecar(config: object) {
     env: { ...process.env, MEMORY_PROBE_FILE: probeFile, MEMORY_PROBE_MS: NEVER_MS },
   })
   endWithBench(child)
+  const usage = usageOf(child.pid)
   const { url, adminUrl } = await listening(child)
+  const [listeningAt, startCpuMs] = [performance.now(), usage.cpuMicroseconds() / 1000]
   const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
     child.kill(signal)
     await once(child, 'exit')
@@ -41,8 +43,10 @@ export async function startBuiltSidecar(config: object) {
     url,
     adminUrl,
     /** Milliseconds from the start of the process to its log line `listening`. */
-    startMs: performance.now() - begun,
-    ...usageOf(child.pid),
+    startMs: listeningAt - begun,
+    /** CPU time from the start of the process to its log line `listening`, in milliseconds. */
+    startCpuMs,
+    ...usage,
     /** Returns the resident memory after a garbage collection, in megabytes. */
     async collectedMegabytes() {
       child.kill('SIGUSR2')

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
-import { alone, alternate, beside, inTurn, type Measurement, median } from './measurement.ts'
+import { alone, beside, inTurn, type Measurement, median, medianOf, medians, untilSteady } from './measurement.ts'
 import { startPushGateway } from './push-gateway.ts'
 
 /** Number of messages in a burst. */
@@ -12,9 +12,9 @@ const DEVICES = 3
  * full too, so each new message displaces an old one.
  */
 const MESSAGES_EACH = 72
-const ROUNDS = 5
-/** So many that the checkpoints of the database, one in three rounds, count in every run alike. */
-const BURST_ROUNDS = 25
+const MOST_WINDOWS = 8
+/** So many that each window has one or two checkpoints of the database, which come with every third burst. */
+export const BURSTS_A_WINDOW = 5
 const LONE_MESSAGES = 200
 
 /** The longest allowed coalescing window, so that no push is due while the bench runs. */
@@ -31,7 +31,7 @@ const TRICKLE_MS = 3000
  * - `pipeline.durable`: the worst case. Every history is full and the burst goes to all stations in turn, so each
  *   message drops one of another station. `….cpu` is the CPU time of a message, `….bytes` what the sidecar writes.
  * - `pipeline.trickle`, `….bytes`: the same at 1,000 messages per second, with fewer messages in one commit.
- * - `pipeline.devices`: the worst burst to stations with three devices, so three pushes for each message. The peer has
+ * - `pipeline.devices`, `….cpu`: the worst burst to stations with three devices, so three pushes for each message. The peer has
  *   stations with one device.
  */
 export async function durableBench(): Promise<readonly Measurement[]> {
@@ -41,14 +41,21 @@ export async function durableBench(): Promise<readonly Measurement[]> {
   const large = await startLoaded(common)
   const shared = await startLoaded({ ...common, devices: DEVICES })
   try {
-    const worst = await inTurn(BURST_ROUNDS, () => costOfBurst(large, STATIONS))
-    const devices = await alternate(ROUNDS, { ours: () => burst(shared, STATIONS), peer: () => burst(large, STATIONS) })
-    const trickle = await inTurn(ROUNDS, () => trickled(large))
+    const { worst, several, trickle } = await untilSteady(MOST_WINDOWS, 'perSecond', {
+      worst: () => burstsOf(large, STATIONS),
+      several: () => burstsOf(shared, STATIONS),
+      trickle: () => trickled(large),
+    })
+    const devices = { ours: several, peer: worst }
+    const peer = 'the same with one device a station'
     return [
-      alone('pipeline.durable', 'messages/s', median(worst.map(({ perSecond }) => perSecond))),
-      ...costRows('pipeline.durable.cpu', 'pipeline.durable.bytes', worst),
-      ...costRows('pipeline.trickle', 'pipeline.trickle.bytes', trickle),
-      beside('pipeline.devices', 'messages/s', devices, 'the same with one device a station'),
+      alone('pipeline.durable.cpu', 'µs CPU/message', medianOf(worst, 'cpuUs')),
+      alone('pipeline.durable', 'messages/s', medianOf(worst, 'perSecond')),
+      alone('pipeline.durable.bytes', 'bytes/message', meanBytes(worst)),
+      alone('pipeline.trickle', 'µs CPU/message', medianOf(trickle, 'cpuUs')),
+      alone('pipeline.trickle.bytes', 'bytes/message', meanBytes(trickle)),
+      beside('pipeline.devices.cpu', 'µs CPU/message', medians(devices, 'cpuUs'), peer, 'less'),
+      beside('pipeline.devices', 'messages/s', medians(devices, 'perSecond'), peer),
       alone('pipeline.lone', 'ms', await loneMessage(large)),
       alone('pipeline.rss', 'MB', large.sidecar.residentMegabytes()),
     ]
@@ -61,10 +68,9 @@ export async function durableBench(): Promise<readonly Measurement[]> {
 
 type Cost = Awaited<ReturnType<typeof costOf>>
 
-function costRows(cpu: string, bytes: string, costs: readonly Cost[]): readonly Measurement[] {
-  // The mean and not the median, because only some rounds have a checkpoint, and its bytes must be included.
-  const mean = costs.reduce((sum, cost) => sum + cost.bytes, 0) / costs.length
-  return [alone(cpu, 'µs CPU/message', median(costs.map(({ cpuUs }) => cpuUs))), alone(bytes, 'bytes/message', mean)]
+/** Returns the mean, and not the median, because not all windows have as many checkpoints. */
+function meanBytes(costs: readonly Cost[]): number {
+  return costs.reduce((sum, cost) => sum + cost.bytes, 0) / costs.length
 }
 
 /**
@@ -87,16 +93,22 @@ async function costOf(loaded: LoadedSidecar, send: () => number | Promise<number
   return cost
 }
 
+/** Returns the cost of a message in successive bursts, which make one window. */
+export async function burstsOf(loaded: LoadedSidecar, toStations: number): Promise<Cost> {
+  const costs = await inTurn(BURSTS_A_WINDOW, () => costOfBurst(loaded, toStations))
+  const mean = (figure: (cost: Cost) => number) => costs.reduce((sum, cost) => sum + figure(cost), 0) / costs.length
+  return {
+    perSecond: 1 / mean(({ perSecond }) => 1 / perSecond),
+    cpuUs: mean(({ cpuUs }) => cpuUs),
+    bytes: mean(({ bytes }) => bytes),
+  }
+}
+
 function costOfBurst(loaded: LoadedSidecar, toStations: number): Promise<Cost> {
   return costOf(loaded, () => {
     loaded.send(MESSAGES, toStations)
     return MESSAGES
   })
-}
-
-/** Returns the messages per second of a burst. */
-export async function burst(loaded: LoadedSidecar, toStations: number): Promise<number> {
-  return (await costOfBurst(loaded, toStations)).perSecond
 }
 
 function trickled(loaded: LoadedSidecar): Promise<Cost> {

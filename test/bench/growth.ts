@@ -10,7 +10,7 @@ import { createFolder } from '../support/file-folder.ts'
 import { FIRST_CURSOR, type LoadClient, requestText } from './api.ts'
 import { type BuiltSidecar, counter, startBuiltSidecar } from './built-sidecar.ts'
 import type { LoadOrder } from './http-load-client.ts'
-import { alone, beside, inTurn, type Measurement, median } from './measurement.ts'
+import { alone, beside, type Figure, inTurn, type Measurement, median, medianOf, untilSteady } from './measurement.ts'
 import { createMessages } from './message-flow.ts'
 import { startProgram } from './program.ts'
 import { claim, registerStations } from './stations.ts'
@@ -22,8 +22,11 @@ const MOST_EACH = 50
 const DRAWN = 10_000
 const MESSAGES = 20_000
 const NEWCOMERS = 500
-const ROUNDS = 3
+const STARTS = 3
+const MOST_WINDOWS = 6
 const LOAD_MS = 1000
+/** Limit of the time in which each station is asked once. */
+const ASK_ALL_MS = 60_000
 /**
  * Interval between two requests for `/metrics`. Each takes milliseconds, which must be little compared with the
  * messages.
@@ -43,7 +46,7 @@ const ADD = `
   SELECT ?2 + key, value, 'K' || (?2 + key) % 977 || 'ABC-7', key, randomblob(60), ?2 FROM json_each(?1)`
 
 /** Measurements at one size. */
-type Figures = Readonly<Record<keyof typeof UNITS, number>>
+type Figures = Readonly<Record<keyof typeof UNITS, number | Figure>>
 
 /** Unit of each figure, and whether it should stay constant or grow with the number of stations. */
 const UNITS = {
@@ -74,13 +77,17 @@ export async function growthBench(): Promise<readonly Measurement[]> {
     if (!first) return []
     return Object.entries(UNITS).flatMap(([name, [unit, growth]]) => {
       const figureOf = (figures: Figures) => figures[name as keyof Figures]
+      const numberOf = (figure: number | Figure) => (typeof figure === 'number' ? figure : figure.value)
+      const bothSteady = (figure: number | Figure) =>
+        typeof figure === 'number' ? {} : { steady: figure.steady && (figureOf(first) as Figure).steady }
       return [
         alone(`growth.${name}.${SIZES[0]}`, unit, figureOf(first)),
         ...larger.map((figures, index) => {
           const stations = SIZES[index + 1] as number
-          const peer = figureOf(first) * (growth === 'linear' ? stations / SIZES[0] : 1)
+          const peer = numberOf(figureOf(first)) * (growth === 'linear' ? stations / SIZES[0] : 1)
           const peerName = `5,000 stations${growth === 'linear' ? `, ${stations / SIZES[0]} times` : ''}`
-          return beside(`growth.${name}.${stations}`, unit, { ours: figureOf(figures), peer }, peerName, 'less')
+          const sides = { ours: numberOf(figureOf(figures)), peer, ...bothSteady(figureOf(figures)) }
+          return beside(`growth.${name}.${stations}`, unit, sides, peerName, 'less')
         }),
       ]
     })
@@ -97,7 +104,7 @@ async function figuresOf(client: LoadClient, count: number): Promise<Figures> {
     const rows = await fill(file, stations)
     const running = await ofSidecar(client, file, stations)
     const [housekeeping, { size }] = [await housekeepingMs(file), await stat(file)]
-    return { ...running, housekeeping, file: size / (rows + MESSAGES * ROUNDS) }
+    return { ...running.figures, housekeeping, file: size / (rows + running.stored) }
   } finally {
     await folder.remove()
   }
@@ -129,7 +136,7 @@ async function ofSidecar(client: LoadClient, database: string, stations: readonl
       stations: { max: stations.length + NEWCOMERS },
       database,
     })
-  const starts = await inTurn(ROUNDS - 1, async () => {
+  const starts = await inTurn(STARTS - 1, async () => {
     const sidecar = await start()
     await sidecar.close()
     return sidecar.startMs
@@ -139,20 +146,25 @@ async function ofSidecar(client: LoadClient, database: string, stations: readonl
     await upstream.client
     const drawn = Array.from({ length: DRAWN }, (_, index) => stations[zipf(index, stations.length)] as string)
     const messages = createMessages(drawn)
-    const message = await inTurn(ROUNDS, () =>
-      cpuOf(sidecar, async () => {
-        const wanted = (await counter(sidecar, 'messages_stored')) + MESSAGES
-        upstream.send(messages(MESSAGES))
-        while ((await counter(sidecar, 'messages_stored')) < wanted) await pause(ASK_EVERY_MS)
-        return MESSAGES
-      }),
-    )
+    const storeAll = async () => {
+      const wanted = (await counter(sidecar, 'messages_stored')) + MESSAGES
+      upstream.send(messages(MESSAGES))
+      while ((await counter(sidecar, 'messages_stored')) < wanted) await pause(ASK_EVERY_MS)
+      return MESSAGES
+    }
     const order = loadOrder(sidecar, drawn)
-    // First reads the messages from the file, because this row measures answers from memory.
-    await client.call('load', { ...order, durationMs: ROUNDS * LOAD_MS })
-    const sync = await inTurn(ROUNDS, () =>
-      cpuOf(sidecar, async () => ((await client.call('load', order)).perSecond * LOAD_MS) / 1000),
-    )
+    // First reads the messages of each station from the file, because this row measures answers from memory.
+    await client.call('askAll', order, ASK_ALL_MS)
+    let first = 0
+    const { message, sync } = await untilSteady(MOST_WINDOWS, 'cpuUs', {
+      message: async () => ({ cpuUs: await cpuOf(sidecar, storeAll) }),
+      sync: async () => {
+        const load = await client.call('load', { ...order, first })
+        first = load.next
+        return load
+      },
+    })
+    const stored = await counter(sidecar, 'messages_stored')
     const rss = sidecar.residentMegabytes()
     const newcomers = Array.from({ length: NEWCOMERS }, (_, index) => `C${index}X`)
     const register = await cpuOf(sidecar, () => registerStations(sidecar, newcomers).then(() => NEWCOMERS))
@@ -160,14 +172,16 @@ async function ofSidecar(client: LoadClient, database: string, stations: readonl
       sidecar,
       async () => (await inTurn(DRAWN / 100, () => counter(sidecar, 'messages_stored'))).length,
     )
-    return {
-      start: median([...starts, sidecar.startMs]),
-      message: median(message),
-      sync: median(sync),
+    const start = median([...starts, sidecar.startMs])
+    const figures = {
+      start,
+      message: medianOf(message, 'cpuUs'),
+      sync: medianOf(sync, 'cpuUs'),
       rss,
       register,
       metrics,
     }
+    return { figures, stored }
   } finally {
     await sidecar.close()
     upstream.close()

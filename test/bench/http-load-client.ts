@@ -77,6 +77,8 @@ export async function load(order: LoadOrder) {
     cpuUs: cpu / waits.length,
     /** Average size of an answer, with headers. */
     answerBytes: received / waits.length,
+    /** Number of all requests, with those of the warm-up. */
+    sent: lines.sent,
     /** Index of the request with which the next round continues. */
     next: lines.next,
   }
@@ -118,11 +120,13 @@ class BusyConnections {
   readonly #allAnswered = deferred()
   #fail: (error: Error) => void = () => undefined
   #withAnswer = 0
+  readonly #first: number
   #turn: number
   #ending = false
 
   constructor(order: Requests, first: number, onAnswer: (answer: Answer) => void) {
     this.#order = order
+    this.#first = first
     this.#turn = first
     this.#onAnswer = onAnswer
     this.#bytes = order.requests.map((text) => Buffer.from(text, 'latin1'))
@@ -140,6 +144,10 @@ class BusyConnections {
 
   get next(): number {
     return this.#turn % this.#bytes.length
+  }
+
+  get sent(): number {
+    return this.#turn - this.#first
   }
 
   /** Resolves with `wanted`. Rejects if a connection fails before. */

@@ -112,21 +112,20 @@ export async function takeTurns<Runs extends Readonly<Record<string, () => unkno
   return Object.fromEntries(all.map(({ name, results }) => [name, results])) as Results<Runs>
 }
 
-/** One window of a rate. */
-export interface Rate {
-  readonly perSecond: number
-}
-
 /**
- * Runs windows of all sides until the rate of each is steady, but at most `mostWindows` of each. The sides take turns
- * as in {@link takeTurns}. Returns the windows that count, see {@link counted}.
+ * Runs windows of all sides until the figure `by` of each is steady, but at most `mostWindows` of each. The sides take
+ * turns as in {@link takeTurns}. Returns the windows that count, see {@link counted}.
  */
-export async function untilSteady<Runs extends Readonly<Record<string, () => Promise<Rate>>>>(
-  mostWindows: number,
-  runs: Runs,
-): Promise<Results<Runs>> {
-  const all = Object.entries(runs).map(([name, run]) => ({ name, run, windows: [] as Rate[] }))
-  const areSteady = () => all.every(({ windows }) => isSteady(windows.map(({ perSecond }) => perSecond)))
+export async function untilSteady<
+  Name extends string,
+  Runs extends Readonly<Record<string, () => Promise<Readonly<Record<Name, number>>>>>,
+>(mostWindows: number, by: Name, runs: Runs): Promise<Results<Runs>> {
+  const all = Object.entries(runs).map(([name, run]) => ({
+    name,
+    run,
+    windows: [] as Readonly<Record<Name, number>>[],
+  }))
+  const areSteady = () => all.every(({ windows }) => isSteady(windows.map((window) => window[by])))
   for (let round = 0; round < mostWindows && !areSteady(); round++) {
     for (const { run, windows } of round % 2 === 0 ? all : all.toReversed()) windows.push(await run())
   }
@@ -139,7 +138,7 @@ export async function alternate(
   mostWindows: number,
   sides: Readonly<Record<'ours' | 'peer', () => number | Promise<number>>>,
 ): Promise<Sides> {
-  const turns = await untilSteady(mostWindows, {
+  const turns = await untilSteady(mostWindows, 'perSecond', {
     ours: async () => ({ perSecond: await sides.ours() }),
     peer: async () => ({ perSecond: await sides.peer() }),
   })

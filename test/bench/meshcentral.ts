@@ -1,4 +1,6 @@
 import { readCommandLine } from '../../fixtures/command-line.ts'
+import { Machine } from './machine.ts'
+import { machineLine } from './machine-state.ts'
 import { type Measurement, table } from './measurement.ts'
 import { runScript } from './npm-script.ts'
 
@@ -28,7 +30,8 @@ const { only } = values
 const names = Object.keys(BENCHES)
 if (only !== undefined && !names.includes(only)) refuse(`--only is one of ${names.join(', ')}.`)
 runScript('pack:meshcentral')
+const machine = new Machine()
 const rows: Measurement[] = []
 for (const [name, bench] of Object.entries(BENCHES))
-  if (only === undefined || name === only) rows.push(...(await bench()))
-process.stdout.write(`${table(rows)}\n`)
+  if (only === undefined || name === only) rows.push(...(await machine.during(name, bench)))
+process.stdout.write(`${table(rows)}\n\n${machineLine(machine.state())}\n`)

@@ -4,8 +4,8 @@ import { parsePacket } from '../../sidecar/aprs/packet.ts'
 import { lineSplitter, MAX_LINE_BYTES } from '../../sidecar/aprsis/protocol/lines.ts'
 import { alternate, beside, type Measurement } from './measurement.ts'
 
-const ROUNDS = 7
-const ROUND_MS = 300
+const MOST_WINDOWS = 15
+const WINDOW_MS = 300
 
 const PATHS = [
   'APRS,TCPIP*,qAC,T2FINLAND',
@@ -56,7 +56,7 @@ export async function packetsBench(): Promise<Measurement> {
     for (const line of lines) characters += parsePeers(line)
     return characters
   }
-  const sides = await alternate(ROUNDS, {
+  const sides = await alternate(MOST_WINDOWS, {
     ours: () => linesPerSecond(lines.length, allOurs),
     peer: () => linesPerSecond(lines.length, allPeers),
   })
@@ -100,7 +100,7 @@ function linesPerSecond(count: number, parse: () => number): number {
   let characters = 0
   const start = performance.now()
   let elapsedMs = 0
-  while (elapsedMs < ROUND_MS) {
+  while (elapsedMs < WINDOW_MS) {
     characters += parse()
     parsed += count
     elapsedMs = performance.now() - start

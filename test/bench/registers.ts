@@ -1,18 +1,20 @@
 import { startPostgres } from '../../fixtures/demo/postgres.ts'
 import { type LoadClient, requestText } from './api.ts'
 import { type BuiltSidecar, startBuiltSidecar } from './built-sidecar.ts'
-import { beside, type Measurement, median, takeTurns } from './measurement.ts'
+import type { LoadResult } from './http-load-client.ts'
+import { beside, type Measurement, medians, untilSteady } from './measurement.ts'
 import { startProgram } from './program.ts'
 import { installedPostgres } from './several.ts'
 import { claim, registerStations } from './stations.ts'
 import { bareUpstream } from './upstream.ts'
 
-const ROUNDS = 3
+/** With as many requests in each, these are nearly as many stations as two listeners can serve. */
+const MOST_WINDOWS = 4
 const CALLERS = 200
-/** Number of requests for a round. It is more than a round can answer, so that none is sent twice. */
+/** Number of requests for a window. It is more than a window can answer, so that none is sent twice. */
 const REQUESTS = 8000
 const WARM_UP_MS = 200
-const ROUND_MS = 900
+const WINDOW_MS = 900
 /** Number of stations that register new tokens. */
 const KNOWN = 500
 const PEER = 'the same on SQLite, which asks no other process'
@@ -20,7 +22,7 @@ const PEER = 'the same on SQLite, which asks no other process'
 /**
  * Measures the registrations per second that change the database, from 200 phones at once, each with its own address.
  * PostgreSQL runs on the same machine and flushes its commits. `api.register.postgres` is for new stations, `….token`
- * for stations with a new push token each time.
+ * for stations with a new push token each time, `….cpu` the sidecar's CPU time of one of them.
  */
 export async function registersBench(): Promise<readonly Measurement[]> {
   const bin = installedPostgres()
@@ -33,8 +35,8 @@ export async function registersBench(): Promise<readonly Measurement[]> {
     sidecars.push(product, peer)
     for (const sidecar of sidecars) await registerStations(sidecar, callsigns('K', KNOWN))
     return [
-      await row('api.register.postgres', newStations, { ours: product, peer, client }),
-      await row('api.register.postgres.token', newTokens, { ours: product, peer, client }),
+      ...(await rows('api.register.postgres', newStations, { ours: product, peer, client })),
+      ...(await rows('api.register.postgres.token', newTokens, { ours: product, peer, client })),
     ]
   } finally {
     await client.close()
@@ -49,7 +51,7 @@ function start(upstreamPort: number, database?: string): Promise<BuiltSidecar> {
     aprsis: { host: '127.0.0.1', port: upstreamPort, callsign: 'N0CALL', passcode: 13023 },
     rateLimit: { windowMs: 1000, max: 1_000_000_000, newStationsPerHour: 1_000_000, connectionsPerAddress: 10_000 },
     listen: { port: 0, trustProxy: true },
-    stations: { max: KNOWN + ROUNDS * REQUESTS },
+    stations: { max: KNOWN + MOST_WINDOWS * REQUESTS },
     ...(database !== undefined && { database }),
   })
 }
@@ -60,26 +62,26 @@ interface RowParts {
   readonly client: LoadClient
 }
 
-type Bodies = (round: number) => readonly object[]
+type Bodies = (window: number) => readonly object[]
 
-async function row(name: string, bodies: Bodies, { ours, peer, client }: RowParts): Promise<Measurement> {
-  const counted = (sidecar: BuiltSidecar) => {
-    let round = 0
+async function rows(name: string, bodies: Bodies, { ours, peer, client }: RowParts): Promise<readonly Measurement[]> {
+  const numbered = (sidecar: BuiltSidecar) => {
+    let window = 0
     return async () => {
-      round += 1
-      return await rate(sidecar, client, bodies(round))
+      window += 1
+      return await load(sidecar, client, bodies(window))
     }
   }
-  const turns = await takeTurns(ROUNDS, { ours: counted(ours), peer: counted(peer) })
-  return beside(name, 'requests/s', { ours: median(turns.ours), peer: median(turns.peer) }, PEER)
+  const turns = await untilSteady(MOST_WINDOWS, 'perSecond', { ours: numbered(ours), peer: numbered(peer) })
+  return [
+    beside(`${name}.cpu`, 'µs CPU/request', medians(turns, 'cpuUs'), PEER, 'less'),
+    beside(name, 'requests/s', medians(turns, 'perSecond'), PEER),
+  ]
 }
 
-/**
- * Returns the registrations per second. Throws if a request was sent twice, because the second one has nothing to
- * store.
- */
-async function rate({ url, pid }: BuiltSidecar, client: LoadClient, bodies: readonly object[]): Promise<number> {
-  const { perSecond } = await client.call('load', {
+/** Sends registrations. Throws if a request was sent twice, because the second one has nothing to store. */
+async function load({ url, pid }: BuiltSidecar, client: LoadClient, bodies: readonly object[]): Promise<LoadResult> {
+  const result = await client.call('load', {
     port: Number(new URL(url).port),
     pid,
     requests: bodies.map((body, index) =>
@@ -88,20 +90,20 @@ async function rate({ url, pid }: BuiltSidecar, client: LoadClient, bodies: read
     connections: CALLERS,
     takesCursors: false,
     warmUpMs: WARM_UP_MS,
-    durationMs: ROUND_MS,
+    durationMs: WINDOW_MS,
   })
-  if ((perSecond * (WARM_UP_MS + ROUND_MS)) / 1000 > bodies.length) throw new Error('Raise REQUESTS.')
-  return perSecond
+  if (result.sent > bodies.length) throw new Error('Raise REQUESTS.')
+  return result
 }
 
-function newStations(round: number): readonly object[] {
-  return callsigns(`N${round}`, REQUESTS).map((callsign) => registration(callsign, `token-of-${callsign}`))
+function newStations(window: number): readonly object[] {
+  return callsigns(`N${window}`, REQUESTS).map((callsign) => registration(callsign, `token-of-${callsign}`))
 }
 
-function newTokens(round: number): readonly object[] {
+function newTokens(window: number): readonly object[] {
   const knownStations = callsigns('K', KNOWN)
   return Array.from({ length: REQUESTS }, (_, index) =>
-    registration(knownStations[index % KNOWN] ?? '', `token-${index}-of-${round}`),
+    registration(knownStations[index % KNOWN] ?? '', `token-${index}-of-${window}`),
   )
 }
 

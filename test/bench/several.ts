@@ -3,11 +3,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { type Postgres, startPostgres } from '../../fixtures/demo/postgres.ts'
-import { type LoadClient, syncRate } from './api.ts'
+import { type LoadClient, loadWithSyncs } from './api.ts'
 import { startBuiltSidecar } from './built-sidecar.ts'
-import { burst, COALESCE_MS, MESSAGES } from './durable.ts'
+import { BURSTS_A_WINDOW, burstsOf, COALESCE_MS, MESSAGES } from './durable.ts'
 import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
-import { alone, alternate, beside, type Measurement, median, takeTurns } from './measurement.ts'
+import { alone, alternate, beside, type Measurement, median, medians, untilSteady } from './measurement.ts'
 import { usageOf } from './process-usage.ts'
 import { startProgram } from './program.ts'
 import { startPushGateway } from './push-gateway.ts'
@@ -15,7 +15,8 @@ import { startPushGateway } from './push-gateway.ts'
 const STATIONS = 5000
 const MESSAGES_EACH = 50
 const CALLERS = 100
-const ROUNDS = 5
+const MOST_WINDOWS = 6
+const TAKEOVERS = 5
 const LISTENERS = 2
 const INSTANCES = 3
 const PEER = 'the same on SQLite, which asks no other process and shares with none'
@@ -61,13 +62,23 @@ async function loadRows(postgres: Postgres): Promise<readonly Measurement[]> {
   const client: LoadClient = await startProgram('http-load-client.ts')
   const all = [first]
   try {
-    const store = await takeTurns(ROUNDS, {
-      ours: () => costOf(first, postgres, MESSAGES, () => burst(first, STATIONS)),
-      peer: () => burst(onSqlite, STATIONS),
+    const store = await untilSteady(MOST_WINDOWS, 'perSecond', {
+      ours: () =>
+        withDatabase(
+          postgres,
+          () => MESSAGES * BURSTS_A_WINDOW,
+          () => burstsOf(first, STATIONS),
+        ),
+      peer: () => burstsOf(onSqlite, STATIONS),
     })
-    const sync = await takeTurns(ROUNDS, {
-      ours: () => costOf(first, postgres, undefined, () => syncRate(first, client, CALLERS)),
-      peer: () => syncRate(onSqlite, client, CALLERS),
+    const sync = await untilSteady(MOST_WINDOWS, 'perSecond', {
+      ours: () =>
+        withDatabase(
+          postgres,
+          ({ sent }) => sent,
+          () => loadWithSyncs(first, client, CALLERS),
+        ),
+      peer: () => loadWithSyncs(onSqlite, client, CALLERS),
     })
     const rows = [
       ...costRows('pipeline.postgres', 'message', store.ours, store.peer),
@@ -76,7 +87,8 @@ async function loadRows(postgres: Postgres): Promise<readonly Measurement[]> {
     while (all.length < INSTANCES) {
       const place = { place: all.length, of: INSTANCES }
       all.push(await startLoaded({ ...load, ...place, messagesEach: 0, database: postgres.address }))
-      const together = await alternate(ROUNDS, { ours: () => burstOfAll(all), peer: () => burst(first, STATIONS) })
+      const single = async () => (await burstsOf(first, STATIONS)).perSecond
+      const together = await alternate(MOST_WINDOWS, { ours: () => burstsOfAll(all), peer: single })
       rows.push(beside(`pipeline.postgres.${all.length}`, 'messages/s', together, 'one of them alone'))
     }
     return rows
@@ -87,24 +99,25 @@ async function loadRows(postgres: Postgres): Promise<readonly Measurement[]> {
   }
 }
 
-type Cost = Awaited<ReturnType<typeof costOf>>
+interface Cost {
+  readonly perSecond: number
+  /** CPU time of one message or request in the sidecar, in microseconds. */
+  readonly cpuUs: number
+}
 
 /**
- * Returns the CPU time of one message or request, in microseconds. `database`: the CPU time of all processes of
- * PostgreSQL.
- *
- * @param count number of messages or requests in a round; by default as many as in a second
+ * Runs a window, and adds the CPU time of one message or request in all processes of PostgreSQL, in microseconds.
+ * `countOf`: the number of messages or requests in the window, with those that only warm it up.
  */
-async function costOf(
-  { sidecar }: LoadedSidecar,
+async function withDatabase<Window extends Cost>(
   postgres: Postgres,
-  count: number | undefined,
-  round: () => Promise<number>,
+  countOf: (window: Window) => number,
+  run: () => Promise<Window>,
 ) {
-  const [product, database] = [sidecar.cpuMicroseconds(), cpuOf(postgres)]
-  const perSecond = await round()
-  const each = (countBefore: number, endValue: number) => (endValue - countBefore) / (count ?? perSecond)
-  return { perSecond, ours: each(product, sidecar.cpuMicroseconds()), database: each(database, cpuOf(postgres)) }
+  const cpuBefore = cpuOf(postgres)
+  const window = await run()
+  const { perSecond, cpuUs } = window
+  return { perSecond, cpuUs, databaseUs: (cpuOf(postgres) - cpuBefore) / countOf(window) }
 }
 
 /** Returns the CPU time of PostgreSQL with all its processes, in microseconds. */
@@ -114,20 +127,22 @@ function cpuOf(postgres: Postgres): number {
   return [pid, ...children.map(Number)].reduce((sum, item) => sum + usageOf(item).cpuMicroseconds(), 0)
 }
 
-function costRows(name: string, each: string, costs: readonly Cost[], peer: readonly number[]): Measurement[] {
-  const middle = (figure: keyof Cost) => median(costs.map((cost) => cost[figure]))
-  const cpu = { ours: middle('ours'), peer: middle('database') }
+type WithDatabase = Awaited<ReturnType<typeof withDatabase>>
+
+function costRows(name: string, each: string, ours: readonly WithDatabase[], peer: readonly Cost[]): Measurement[] {
+  const database = ours.map(({ databaseUs }) => ({ cpuUs: databaseUs }))
+  const cpu = medians({ ours, peer: database }, 'cpuUs')
   return [
-    beside(name, `${each}s/s`, { ours: middle('perSecond'), peer: median(peer) }, PEER),
     beside(`${name}.cpu`, `µs CPU/${each}`, cpu, 'what the database takes for it', 'less'),
+    beside(name, `${each}s/s`, medians({ ours, peer }, 'perSecond'), PEER),
   ]
 }
 
-/** Returns the messages per second of all sidecars together, when all receive a burst at the same time. */
-async function burstOfAll(all: readonly LoadedSidecar[]): Promise<number> {
+/** Returns the messages per second of all sidecars together, when all receive bursts at the same time. */
+async function burstsOfAll(all: readonly LoadedSidecar[]): Promise<number> {
   const begun = performance.now()
-  await Promise.all(all.map((item) => burst(item, STATIONS)))
-  return (all.length * MESSAGES * 1000) / (performance.now() - begun)
+  await Promise.all(all.map((item) => burstsOf(item, STATIONS)))
+  return (all.length * MESSAGES * BURSTS_A_WINDOW * 1000) / (performance.now() - begun)
 }
 
 type Member = Awaited<ReturnType<typeof startMember>>
@@ -137,7 +152,7 @@ async function takeoverRow(database: string): Promise<Measurement> {
   const seconds: number[] = []
   try {
     for (let name = 0; name < INSTANCES; name += 1) members = [...members, await startMember(database, `bench-${name}`)]
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < TAKEOVERS; round += 1) {
       await listening(members)
       const [victim] = members.filter(isListening)
       if (!victim) throw new Error('Nobody listens.')

@@ -29,7 +29,10 @@ describe('steady rate in a benchmark', () => {
       order.push(name)
       return { perSecond: rates.shift() ?? 0 }
     }
-    const turns = await untilSteady(10, { ours: side('a', [1, 9, 9, 9, 5]), peer: side('b', [7, 7, 7, 7, 7]) })
+    const turns = await untilSteady(10, 'perSecond', {
+      ours: side('a', [1, 9, 9, 9, 5]),
+      peer: side('b', [7, 7, 7, 7, 7]),
+    })
     strictEqual(order.join(''), 'abbaabba')
     deepStrictEqual(turns.ours, [{ perSecond: 9 }, { perSecond: 9 }, { perSecond: 9 }])
     deepStrictEqual(medians(turns, 'perSecond'), { ours: 9, peer: 7, steady: true })
@@ -41,7 +44,7 @@ describe('steady rate in a benchmark', () => {
       rate *= 2
       return { perSecond: rate }
     }
-    const { ours } = await untilSteady(8, { ours: grows })
+    const { ours } = await untilSteady(8, 'perSecond', { ours: grows })
     deepStrictEqual(medianOf(ours, 'perSecond'), { value: (64 + 128) / 2, steady: false })
   })
 })
