@@ -23,7 +23,7 @@ const BENCHES = [
   { rows: ['upstream'], bench: async () => (await import('./upstream-bytes.ts')).upstreamBytesBench() },
   { rows: ['login'], bench: async () => (await import('./login.ts')).loginBench() },
   { rows: ['start.domains'], bench: async () => (await import('./domains.ts')).domainsBench() },
-  { rows: ['frontchannel'], bench: async () => (await import('./frontchannel.ts')).frontchannelBench() },
+  { rows: ['frontchannel', 'stranger'], bench: async () => (await import('./frontchannel.ts')).frontchannelBench() },
   { rows: ['sidecar'], bench: async () => (await import('./sidecar-start.ts')).sidecarStartBench() },
   { rows: ['growth'], bench: async () => (await import('./growth.ts')).growthBench() },
 ] as const
