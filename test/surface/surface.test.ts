@@ -22,7 +22,7 @@ describe('The public API surface', () => {
     expect(await readdir(RECORD)).to.have.members(Object.keys(surface))
   })
 
-  it('the recorded exports contain the types that they refer to, without comments', () => {
+  it('exports.txt records each export with the types that it uses, without comments', () => {
     const { 'exports.txt': exports = '' } = surface
     expect(exports)
       .to.include('./plugin: ')

@@ -15,7 +15,7 @@ const BEFORE_HOUSEKEEPING = (16 * 60 + 55) * 1000
 const itWithFakeTime = FAKE_TIME_LIBRARY === undefined ? it.skip : it
 const unless = FAKE_TIME_LIBRARY === undefined ? ' (skipped: no libfaketime)' : ''
 
-describe(`The sidecar on a machine without a battery clock${unless}`, function () {
+describe(`The sidecar on a machine without a battery-backed clock${unless}`, function () {
   // Its housekeeping looks at the clock once a minute.
   this.timeout(180_000)
 

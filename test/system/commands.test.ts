@@ -126,7 +126,7 @@ describe('A SIGTERM to npm', () => {
       }
     }).timeout(60_000)
 
-  it("SIGTERM to npm returns the program's exit code with the user's own shell", async function () {
+  it("npm returns the program's exit code after SIGTERM if SHELL is /bin/bash", async function () {
     if (process.platform === 'win32') this.skip()
     const env = { ...process.env, SHELL: '/bin/bash' }
     const npm = spawn('npm', ['run', 'fixtures'], { cwd: ROOT, stdio: 'pipe', detached: true, env })

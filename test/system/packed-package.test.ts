@@ -220,7 +220,7 @@ describe('The package as installed', () => {
     })
     after(() => alone?.remove())
 
-    it('npm install with the package installs exactly the packages that it should', async () => {
+    it('npm install of the package installs all required packages and no optional ones', async () => {
       expect(await installedPackages([])).to.deep.equal(INSTALLED)
       expect(project.packages).to.include.members(Object.keys(PACKAGE.peerDependencies))
     })
@@ -303,7 +303,7 @@ describe('The package as installed', () => {
       expect(alone.node('--input-type=module', '-e', code)).to.include({ ...DONE, stdout: '200\n' })
     }).timeout(60_000)
 
-    it('the sidecar names the pg package if PostgreSQL needs it', async () => {
+    it('with PostgreSQL, a start prints the command that installs a missing pg package', async () => {
       const database = 'postgres://mesh:very-secret@127.0.0.1:1/mesh'
       await alone.write('sidecar.json', JSON.stringify({ ...SETTINGS, database }))
       const started = alone.bin('mesh-companion-sidecar', '--config', 'sidecar.json')

@@ -117,7 +117,7 @@ describe('The disk of a sidecar process', () => {
   })
 
   // Shows: sidecar C13.14.
-  it('the sidecar exits on SIGTERM even while the disk hangs in a sync', async function () {
+  it('the sidecar exits on SIGTERM even while an fsync of the disk hangs', async function () {
     // While the file `hang` exists, each sync waits longer than any caller waits for the end.
     const LD_PRELOAD = await library(
       this,
@@ -147,7 +147,7 @@ describe('The disk of a sidecar process', () => {
   })
 
   // Shows: sidecar C13.15.
-  it('reports a deleted database as not ready, and acknowledges no lost message', async () => {
+  it('reports not ready after the database is deleted, and acknowledges no new message', async () => {
     const sidecar = sidecars.start(['--config', await sidecars.configure()])
     await sidecar.post('/v1/register', registration('N1CALL', { ackMessages: true }))
     await sidecars.upstream.until(() => sidecars.asksFor('N1CALL-7'))

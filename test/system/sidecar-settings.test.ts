@@ -10,7 +10,7 @@ describe('The settings of a sidecar process', () => {
   const sidecars = sidecarProcesses()
 
   // Shows: sidecar C13.11.
-  it("the sidecar starts with an orchestrator's variables, and warns of unknown ones", async () => {
+  it('the sidecar starts despite unknown SIDECAR_ variables, and warns of each', async () => {
     const foreign = { SIDECAR_SERVICE_HOST: '10.0.0.1', SIDECAR_PORT: 'tcp://10.0.0.1:8080', SIDECAR_LOGLEVEL: 'debug' }
     const file = await sidecars.configure()
     const sidecar = sidecars.start(['--config', file], foreign)

@@ -167,7 +167,7 @@ describe('The sidecar as a process', () => {
   })
 
   // Shows: sidecar O1.15.
-  it('the sidecar is backed up while running, and --restore restores it when stopped', async () => {
+  it('a running sidecar can be backed up, and a stopped one restored with --restore', async () => {
     const config = await sidecars.configure({ backup: { folder: 'backups', keep: 2 } })
     const restore = (backup: string) => run('--config', config, '--restore', backup)
     const receive = async (sidecar: SidecarProcess, text: string) => {

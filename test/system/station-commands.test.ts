@@ -46,7 +46,7 @@ describe('The commands that query a running sidecar', () => {
   }
 
   // Shows: sidecar O2.5.
-  it('--stations and --station describe stations, --notify sends a test', async () => {
+  it('--stations and --station describe stations, and --notify sends a test push', async () => {
     const file = await start()
     sidecars.upstream.inject('N2CALL>APRS,TCPIP*::N1CALL-7 :Good morning{12')
     await fcm.waitFor(({ token }) => token === 'token-of-N1CALL')

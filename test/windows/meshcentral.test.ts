@@ -46,7 +46,7 @@ describe('MeshCentral on Windows, with the plugin', () => {
     return records.filter(({ type, links }) => type === 'ugrp' && links?.[userKey(person)] !== undefined)
   }
 
-  it('MeshCentral on Windows logs a login to a Windows path with Windows line ends', async () => {
+  it('MeshCentral on Windows writes a login to auth.log, with CRLF line ends', async () => {
     const person = setup.person()
     const page = await setup.open(await signedIn(setup, person))
     expect(page.user._id).to.equal(userKey(person))

@@ -105,7 +105,7 @@ describe('The operator port with a real store', () => {
         .and.include(reason)
     })
 
-  it('/readyz is ready if other instances listen instead, or if a push is refused', async () => {
+  it('/readyz reports ready while other instances listen, and after a refused push', async () => {
     await open()
     upstream = { ...upstream, ...idle, listeners: { held: 2, wanted: 2 } }
     android = { ...android, state: 'refusing', lastRefused: { at: stores.clock.now(), reason: 'no payload' } }

@@ -243,7 +243,7 @@ describe('The operator port', () => {
     expect(unregistered).to.deep.equal([])
   })
 
-  it('answers 404 for all other paths', async () => {
+  it('the operator port answers 404 for paths that it does not serve', async () => {
     for (const path of ['/v1/sync', '/metrics/', '/etc/passwd']) expect((await get(path)).status).to.equal(404)
   })
 

@@ -56,7 +56,7 @@ describe('The shutdown of the sidecar', () => {
     expect(await closing).to.equal(false)
   })
 
-  it('shutdown closes a part that is added later, and aborts its start', async () => {
+  it('a part added after the shutdown is closed at once, and its start is aborted', async () => {
     shutdown.add('store', 'store', part('store'))
     await shutdown.close()
     expect(() => shutdown.add('work', 'api', part('api'))).to.throw(StoppedEarlyError)

@@ -158,7 +158,7 @@ describe('FCM through firebase-admin', () => {
     ]
     for (const [how, fault] of refusals) {
       // Shows: sidecar C9.19.
-      it(`reports a second rejected access token${how}, and gets another after 10 s`, async () => {
+      it(`reports a second rejected access token${how}, and requests a third after 10 s`, async () => {
         index.service.fail(fault, 4)
         const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')
@@ -194,7 +194,7 @@ describe('FCM through firebase-admin', () => {
       ['if the account was deleted or disabled', deny('Invalid grant: account not found')],
       ["if this machine's clock is wrong", () => index.service.setClockAhead(56 * YEAR_MS)],
     ] as const)
-      it(`names the remedy ${name}, and sends once it is fixed`, async () => {
+      it(`reports the remedy ${name}, and sends after the repair`, async () => {
         fails()
         const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')
@@ -204,7 +204,7 @@ describe('FCM through firebase-admin', () => {
         await sendsAgain()
       })
 
-    it('reports how wrong the clock is, or that the clock is right, if Google refuses', async () => {
+    it("reports the clock's error, or that the clock is right, if Google issues no token", async () => {
       index.service.setClockAhead(2 * 86_400_000)
       expect(await send())
         .to.have.property('reason')

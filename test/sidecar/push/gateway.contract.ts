@@ -92,7 +92,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
 
   // Shows: sidecar 20.1, C9.5, C9.6, C9.8, C9.12, C9.18, C14.5, C14.6, C14.7, C14.15.
   for (const [name, fault, kind, words, afterMs] of answers)
-    it(`${name}, after one request`, async () => {
+    it(`${name}, with one request`, async () => {
       at.service.fail(fault)
       const outcome = await at.send()
       if (typeof words === 'string')

@@ -62,7 +62,7 @@ describe('A push notification', () => {
     it(name, () => expect(build(text).body).to.equal(body))
 
   // Shows: sidecar 7.5.
-  it('all pushes of a station have one collapse id of at most 64 bytes', () => {
+  it('all pushes of a station share one collapse id of at most 64 bytes', () => {
     const second = buildNotification('DL1ABC-15', { count: 9, newest: message('Hi') }, 'none')
     expect(build('one').collapseId).to.equal(build('two', { count: 2 }).collapseId)
     expect(second.collapseId).to.equal('aprs-DL1ABC-15')
@@ -120,7 +120,7 @@ describe('A push notification', () => {
   })
 })
 
-describe('Fitting a notification to a limit', () => {
+describe('Fitting a notification to a size limit', () => {
   const image = 'A'.repeat(3000)
 
   it('does not change a notification of exactly the maximum size', () => {

@@ -25,7 +25,7 @@ describe('A sidecar that receives messages', () => {
   })
 
   // Shows: sidecar C17.6, C17.7, C17.8.
-  it('a phone with anySsid is notified of messages to other SSIDs, which get no ack', async () => {
+  it('messages to other SSIDs notify a phone with anySsid, but get no ack', async () => {
     await whole.register('N0CALL', { anySsid: true, ackMessages: true })
     const filters = () => whole.upstream.clients().map(({ filter }) => filter)
     await whole.upstream.until(() => filters().join().includes('N0CALL*'))

@@ -137,7 +137,7 @@ describe("The operator port's answers about stations", () => {
   })
 
   // Shows: sidecar O2.4.
-  it('debug lines follow one message by its station and stamp, without its text', async () => {
+  it('debug log lines about a message show its station and stamp, but never its text', async () => {
     const answer = await withMessage()
     const { time } = answer.messages[0]!
     const lines = whole.logged

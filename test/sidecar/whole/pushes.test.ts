@@ -31,7 +31,7 @@ describe('A push from APRS-IS to the gateway', () => {
 
   // Shows: sidecar 2.6, 3.3, 3.4, 7.1, 7.2, 7.3, 7.5, 7.10, 7.11, 7.12, 7.13, 7.14, 17.3, 19.1, 19.2, 20.1, C5.7.
   // Shows: sidecar C5.8.
-  it("a push goes to its device's gateway and token, with the specified data", async () => {
+  it('a push goes to the gateway and token of its device, with the documented data', async () => {
     await whole.register('N0CALL')
     await whole.register('N1CALL', { platform: 'ios', pushToken: DEVICE })
     for (const callsign of ['N0CALL', 'N1CALL']) await whole.receive('N9CALL', `${callsign}-7`, 'Good morning{12')
@@ -73,7 +73,7 @@ describe('A push from APRS-IS to the gateway', () => {
   })
 
   // Shows: sidecar 2.7.
-  it('a gateway that hangs delays neither storing, nor syncs, nor the other gateway', async () => {
+  it('a hanging push gateway delays neither storing, syncs nor the other gateway', async () => {
     const { promise, resolve } = deferred()
     whole.fcm.ready = promise
     await whole.register('N0CALL')

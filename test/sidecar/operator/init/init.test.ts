@@ -60,7 +60,7 @@ describe('A configuration written by --init', () => {
   }
 
   // Shows: sidecar C12.14.
-  it('--init writes a configuration from flags, and prints live check and next step', async () => {
+  it('--init writes a configuration from flags, checks it live and shows the next step', async () => {
     const upstream = await startAprsIs()
     try {
       const target = folder.path('new/config')
@@ -173,7 +173,7 @@ describe('A configuration written by --init', () => {
       expect(existsSync(folder.path('sidecar.json'))).to.equal(false)
     })
 
-  it('--init with an APNs key names the missing flag that belongs to the key', async () => {
+  it('--init names the missing flag --apns-key-id if an APNs key is given without it', async () => {
     await writeCredentials(folder.path(), { apnsKeyFile: 'key.p8' })
     const outcome = await initialize({ 'apns-key': folder.path('key.p8') })
     expect('reason' in outcome && outcome.reason).to.match(/^--apns-key-id: push\.apns\.keyId: is missing/)

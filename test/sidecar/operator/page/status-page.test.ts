@@ -24,7 +24,7 @@ describe('The status page', () => {
     expect(text(page({ obstacles: ['messages_not_stored'] }))).to.not.include('Free space on the disk')
   })
 
-  it('the status page shows disk space and certificate expiry, with urgent hints', () => {
+  it('the status page shows disk space and certificate expiry, with hints when urgent', () => {
     const { now } = eventfulStatus()
     const DAY_MS = 86_400_000
     expect(text(page())).to.include('Free space 21.4 GB on the disk of the database').and.not.include('Certificate')
@@ -42,7 +42,7 @@ describe('The status page', () => {
     expect(text(page({ shared }))).to.include('Since the start of north, this instance alone Packets')
   })
 
-  it('the status page names the likely cause of three dropped logins in 15 minutes', () => {
+  it('the status page names the likely cause if APRS-IS drops 3 logins in 15 minutes', () => {
     const { upstream } = eventfulStatus()
     const dropped = (recentDrops: number) => ({
       obstacles: [],
@@ -190,7 +190,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar C12.3.
-  it('the status page warns of unverified logins, omitted stations and paused reads', () => {
+  it('the status page warns of unverified logins, full filters and paused reads', () => {
     const { upstream } = eventfulStatus()
     const [first] = upstream.connections
     const connections = first ? [{ ...first, verified: false }] : []
@@ -225,7 +225,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar C12.6.
-  it("the status page's only style sheet and script are inline and allowed by hash", () => {
+  it('the status page has one inline style and script, which its CSP allows by hash', () => {
     const markup = page()
     for (const kind of ['style', 'script']) {
       const [only = '', ...further] = [...markup.matchAll(new RegExp(`<${kind}>(.*?)</${kind}>`, 'gs'))].map(

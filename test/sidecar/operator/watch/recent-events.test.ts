@@ -25,7 +25,7 @@ describe('The recent warnings and errors', () => {
     expect(lines.map(({ event }) => event)).to.deep.equal(['four'])
   })
 
-  it('remembering events does not change the log lines', () => {
+  it('recording recent events leaves the log lines unchanged', () => {
     const { log } = rememberEvents(output, clock)
     log.error('broken', 'It broke.', { error: new Error('so'), reason: 'x' })
     expect(lines[0]).to.include({ level: 'error', event: 'broken', msg: 'It broke.', reason: 'x' })
@@ -64,7 +64,7 @@ describe('The recent warnings and errors', () => {
     expect(list()[0]?.detail).to.equal('text: a [31m b · error: boom')
   })
 
-  it('recent events show lists, and errors with code and cause, but no absent fields', () => {
+  it('recent events show lists, error codes and causes, and omit absent fields', () => {
     const { log, list } = rememberEvents(createLog('silent'), clock)
     const cause = Object.assign(new Error('no space'), { code: 'ENOSPC' })
     const error = new Error('The database takes nothing.', { cause })

@@ -7,7 +7,7 @@ import { message, registration, rejection, temporaryStores } from '../../store/s
 
 const LOST = ['messages_not_stored']
 
-describe('The check that messages are stored', () => {
+describe('The detection of storing problems', () => {
   const stores = temporaryStores()
 
   /** Watches a real store, with an `append` that `instead` replaces. */

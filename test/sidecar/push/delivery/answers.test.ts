@@ -26,7 +26,7 @@ describe("The record of a push gateway's answers", () => {
     expect(stateAfter(REFUSED, ACCEPTED)).to.equal('working')
   })
 
-  it('a dead token or offline phone as the answer shows that the credentials are good', () => {
+  it('an answer "dead token" or "offline phone" proves that the credentials work', () => {
     for (const good of [GONE, AWAY])
       expect(answered(UNAUTHORIZED, good)).to.deep.include({ state: 'working', credentialsRefused: false })
   })

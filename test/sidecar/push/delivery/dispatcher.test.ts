@@ -182,7 +182,7 @@ describe('The push dispatcher', () => {
     expect(setup.stores.clock.pending).to.equal(0)
   })
 
-  it('an internal fault drops the notification and frees its slot', async () => {
+  it('drops a notification and frees its slot if the gateway throws an internal error', async () => {
     const faulty: PushGateway = { send: () => Promise.reject(new TypeError('token')), close: async () => {} }
     await setup.start({ gateways: { android: faulty } })
     for (let i = 0; i <= MAX_IN_FLIGHT.android; i++) {
@@ -224,7 +224,7 @@ describe('The push dispatcher', () => {
   })
 
   describe('The closing of the dispatcher', () => {
-    it('closing the dispatcher cancels retries; the next start sends what is unsent', async () => {
+    it('closing the dispatcher cancels retries, but keeps unsent pushes in the store', async () => {
       setup.android.always = LATER
       await setup.tell()
       await setup.dispatcher.close()

@@ -135,7 +135,7 @@ describe('The retries of the push dispatcher', () => {
       for (const key of keys) await setup.tell('Hello', key)
     }
 
-    it('doubts a gateway after 20 dead tokens in a row, and keeps unsent notifications', async () => {
+    it('distrusts a gateway after 20 dead tokens in a row, and keeps unsent pushes', async () => {
       setup.android.always = GONE
       await tellAll()
       expect(deadTokens()).to.equal(20)
@@ -208,7 +208,7 @@ describe('The retries of the push dispatcher', () => {
     expect(setup.isUnpushed()).to.equal(false)
   })
 
-  it('the latency of a push gateway excludes the time that a phone was away', async () => {
+  it('the push latency metric omits pushes that waited for an offline phone', async () => {
     setup.android.always = { kind: 'phone_away', reason: 'off line' }
     await setup.tell('one')
     setup.android.always = ACCEPTED

@@ -16,7 +16,7 @@ describe('The slots that one Web Push service may use', () => {
     expect(delays.slice(100)).to.deep.equal(Array(20).fill(1500))
   })
 
-  it('a Web Push service at its limit takes no slots from other services', () => {
+  it('a Web Push service with all its slots in use takes none from other services', () => {
     expect(full().enter('working.example')).to.equal(undefined)
   })
 

@@ -131,7 +131,7 @@ describe('Web Push through web-push', () => {
   })
 
   // Shows: sidecar C14.6.
-  it('reports Retry-After of a push service, in seconds or as a date', async () => {
+  it("reads a push service's Retry-After header, in seconds or as a date", async () => {
     index.service.fail({ status: 429, headers: { 'retry-after': '120' } })
     expect(await send()).to.have.property('afterMs', 120_000)
     index.service.fail({ status: 503, headers: { 'retry-after': new Date(index.clock.now() + 60_000).toUTCString() } })

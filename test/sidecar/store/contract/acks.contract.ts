@@ -17,7 +17,7 @@ export function acksContract(stores: ContractStores): void {
     (await store.history.append(batch, mayAck)).map((outcome) => outcome.kind !== 'no_station' && outcome.ack)
 
   // Shows: sidecar 3.5, C4.3.
-  it('the store acknowledges only numbered messages, to stations that want acks', async () => {
+  it('the store acknowledges only numbered messages, if the station wants acks', async () => {
     await register(store, 'W1AW')
     expect(await acksOf([message('a'), message('b', { seqId: '' })])).to.deep.equal([true, false])
     expect(await acksOf([message('a', { to: 'W1AW' }), message('a', { to: 'K9NONE' })])).to.deep.equal([false, false])
@@ -44,7 +44,7 @@ export function acksContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar 16.3, 21.11, C4.28.
-  it('allows 3 acks a minute for a sender and station, and 30 for a sender', async () => {
+  it('allows 3 acks per minute to a sender from one station, and 30 from all stations', async () => {
     const numbered = (count: number, changes = {}) =>
       Array.from({ length: count }, (_, index) => message('a', { seqId: `${index}`, ...changes }))
     expect(await acksOf(numbered(5))).to.deep.equal([true, true, true, false, false])

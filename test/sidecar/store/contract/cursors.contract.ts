@@ -48,14 +48,14 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     }
 
     // Shows: sidecar C4.19.
-    it('the server time skips messages to other stations while none waits for the phone', async () => {
+    it('messages to other stations advance the server time of a phone without messages', async () => {
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await current()).to.be.at.least(time)
       expect((await sync(0)).answerStamp).to.be.at.least(time)
     })
 
     // Shows: sidecar C4.19.
-    it("the phone's server time is that of its registration until it sends a cursor", async () => {
+    it("a phone's server time is its registration time until the phone sends a cursor", async () => {
       await receive()
       for (const since of [undefined, 0, 0.5, -1]) expect(await current(since)).to.equal(registeredAt)
     })
@@ -82,7 +82,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.20.
-    it('an older cursor counts only for the call that sends it', async () => {
+    it('an older cursor affects only the answer to the call that sends it', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(second)
@@ -142,7 +142,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     const heartbeat = (since?: number) => store.cursors.stampFor(KEY, '', since)
     const registeredAt = () => store.stations.get(KEY)?.registeredAt
 
-    it('without a device id, the server time skips messages to other stations', async () => {
+    it('messages to other stations advance the server time of a call without device id', async () => {
       await register(store, 'W1AW')
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await heartbeat()).to.be.at.least(time)
@@ -150,7 +150,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C16.15.
-    it("a stranger's cursor does not move the server time of a phone without an id", async () => {
+    it("a stranger's cursor does not move the server time of a phone without device id", async () => {
       const stored = await stampOf(store, 'first')
       for (const stranger of [stored, stored + 1, stores.now()]) {
         await newer(store, KEY, stranger)
@@ -170,7 +170,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
   })
 
   // Shows: sidecar 2.8, 6.3, C4.17, C4.20, C8.11.
-  it('a phone gets each message, and only once if it keeps the newest cursor', () =>
+  it('a phone gets each message, and none twice if it sends the newest cursor', () =>
     bringsEachOnce(stores, { runs, instances }))
 }
 

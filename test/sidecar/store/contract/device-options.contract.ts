@@ -118,7 +118,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     ]
 
     // Shows: sidecar C17.6.
-    it('only a device with anySsid gets messages to other SSIDs, sorted among its own', async () => {
+    it('only a device with anySsid gets messages to other SSIDs, in order of arrival', async () => {
       await register('one', ANY_SSID)
       await register('two')
       await store.stations.register(registration(OTHER))
@@ -140,7 +140,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C17.6.
-    it('a message to an unregistered SSID is only stored for the stations that want it', async () => {
+    it('stores a message to an unregistered SSID only for the stations that want it', async () => {
       await register('one', ANY_SSID)
       await store.stations.register(registration('N0CALL-5', ANY_SSID))
       const copies = [message('a', { to: OTHER, ring: KEY }), message('a', { to: OTHER, ring: 'N0CALL-5' })]
@@ -267,7 +267,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
       expect(await store.cursors.stampFor(KEY, 'two', cursor)).to.be.at.least(ack?.stamp ?? 0)
     })
 
-    it('stores a repeated ack once, and again after 2 hours', async () => {
+    it('stores repeated acks once within 2 hours, and again after that', async () => {
       await register('one', WANTING)
       expect(await receive(ackOf('1'), ackOf('1'))).to.equal(1)
       const counts = await Promise.all([receive(ackOf('1}2')), receive(ackOf('2')), receive(ackOf('2'))])

@@ -76,7 +76,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(tablet?.lastSeenAt).to.be.above((phone?.lastSeenAt ?? Number.NaN) + 1.5 * HOUR)
   })
 
-  it('counts each device by its platform, and a station by its oldest device', async () => {
+  it('counts devices by platform, and stations by the platform of their oldest device', async () => {
     const none = { android: 0, ios: 0, webpush: 0 }
     const expectCounted = (stations: Partial<typeof none>, devices: Partial<typeof none>) =>
       expect({ stations: store.stations.countStations(), devices: store.stations.countDevices() }).to.deep.equal({
@@ -114,7 +114,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(await told()).to.deep.equal({})
   })
 
-  it('claims no earlier messages for a new device, but the device can read them', async () => {
+  it('a new device is not notified of earlier messages, but can read them', async () => {
     await register(PHONE)
     const first = await receive('before')
     await register(TABLET)
@@ -174,7 +174,7 @@ export function devicesContract(stores: ContractStores): void {
     expect(await held(store)).to.deep.equal([])
   })
 
-  it('removes a device without id only if its own push token is given', async () => {
+  it('unregistering a device without id requires the push token of that device', async () => {
     await registerAll()
     const end = (pushToken: string) => store.stations.remove(KEY, { deviceId: '', pushToken })
     for (const wrong of ['', 'of the tablet', 'Of the phone']) expect(await end(wrong)).to.equal('wrong_token')

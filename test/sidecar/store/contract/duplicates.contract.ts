@@ -67,7 +67,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   // Shows: sidecar C4.21.
-  it('recognizes a duplicate of a message that was stored less than 2 h in the future', async () => {
+  it('recognizes duplicates after the clock was set back by less than 2 hours', async () => {
     await append(store, 'a')
     await stores.shift(-119 * MINUTE)
     expect(await kindsOf(store, 'a')).to.deep.equal(['duplicate'])
@@ -144,7 +144,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   })
 
   // Shows: sidecar 4.1.
-  it('recognizes the same duplicates as a plain model, for any batches and restarts', async () => {
+  it('finds the same duplicates as a reference model, for any batches and restarts', async () => {
     await store.close()
     await agreesWithModel(stores, { restarts: true, runs })
   })

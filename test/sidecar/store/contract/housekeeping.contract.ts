@@ -36,7 +36,7 @@ export function housekeepingContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar 11.18, 14.1, 21.7.
-  it('housekeeping keeps a station with a timely heartbeat, even without changes', async () => {
+  it('housekeeping keeps a station after a recent heartbeat without changes', async () => {
     await register(store, 'N1CALL')
     await stores.shift(3 * HOUR)
     await register(store, 'N1CALL')

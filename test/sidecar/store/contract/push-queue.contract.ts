@@ -94,7 +94,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   // Shows: sidecar 2.15, 7.4, 16.5, 16.6, 17.3, 19.2, 21.10, C1.15, C9.1.
-  it('a station is due for a push one window after its first message', async () => {
+  it('a push is due one coalescing window after the first message to the station', async () => {
     await receive('A', 'one')
     await advance(WINDOW_MS - 1)
     await receive('A', 'two')
@@ -130,7 +130,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   // Shows: sidecar C9.21.
-  it('the elapsed time of a push restarts when its tries are reset or it is settled', async () => {
+  it('resetting the tries of a push, or settling the push, restarts the elapsed time', async () => {
     await receive('A')
     await windowEnds()
     await store.pushes.retryLater(await claimOne(), { delayMs: WINDOW_MS, tries: 5, refusals: 0 })
@@ -153,7 +153,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimed()).to.deep.equal(['A'])
   })
 
-  it('claims the pushes that are due longest, up to the free slots of each platform', async () => {
+  it('claims the pushes that have been due longest, up to the free slots per platform', async () => {
     const platforms = { C: 'ios', D: 'android', E: 'ios', F: 'webpush', G: 'android' } as const
     for (const [key, platform] of Object.entries(platforms)) await register(key, { platform })
     for (const key of ['G', 'E', 'B', 'C', 'F', 'D', 'A']) {
@@ -205,7 +205,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect((await claimOne()).unpushed.count).to.equal(1)
   })
 
-  it('the push queue calls its listeners when a window ends, and when a retry is due', async () => {
+  it('the push queue calls listeners when a coalescing window ends or a retry is due', async () => {
     const first = due()
     await receive('A')
     await windowEnds()
@@ -245,7 +245,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimed()).to.deep.equal(['B', 'A'])
   })
 
-  it('the push of a message that waits at a restart is due by the end of its window', async () => {
+  it('a restart does not delay a push beyond the end of its coalescing window', async () => {
     await receive('A')
     await reopen()
     await windowEnds()
@@ -275,7 +275,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   if (leasesEnd)
-    it('a push goes to another worker when its claim expires; the old worker is ignored', async () => {
+    it("an expired claim goes to another worker; the first worker's result is ignored", async () => {
       await receive('A')
       await windowEnds()
       const lost = await claimOne()
@@ -289,7 +289,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
       expect(await claimed()).to.deep.equal([])
     })
 
-  it('each message is claimed after its window, and never by two workers at once', async () => {
+  it('each message is claimed after its coalescing window, and never by two workers', async () => {
     const step = fc.constantFrom(
       'wait',
       'claim',

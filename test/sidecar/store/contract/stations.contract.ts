@@ -63,7 +63,7 @@ export function stationsContract(stores: ContractStores): void {
     expect(first).to.have.nested.property('station.registeredAt', store.stations.get('N0CALL')?.registeredAt)
   })
 
-  it('a full registry refuses new stations, even simultaneous ones, but not known ones', async () => {
+  it('simultaneous registrations cannot exceed the station limit; updates succeed', async () => {
     await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
     const outcomes = await register(store, 'A', 'B', 'C', 'D')
     expect(outcomes.map(({ kind }) => kind).sort()).to.deep.equal(['created', 'created', 'full', 'full'])
@@ -91,7 +91,7 @@ export function stationsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C13.20.
-    it('a full registry replaces the oldest station that never returned, after an hour', async () => {
+    it('after an hour, a full registry replaces the oldest station without a second call', async () => {
       expect(await displacedBy('K4NEW')).to.equal('full')
       await stores.shift(HOUR)
       await append(store, message('to the oldest', { to: 'K1OLD' }))
@@ -109,7 +109,7 @@ export function stationsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C13.20.
-    it('never replaces a station that registered twice, added a device or synced', async () => {
+    it('a full registry keeps stations that registered twice, added a device or synced', async () => {
       await register(store, 'K1OLD')
       await store.stations.register(registration('K2OLD', { deviceId: 'another' }))
       store.stations.prove('K3OLD')
@@ -120,7 +120,7 @@ export function stationsContract(stores: ContractStores): void {
       expect(keys()).to.deep.equal(['K1OLD', 'K2OLD', 'K3OLD'])
     })
 
-    it('a station that was removed and registers again can be replaced again', async () => {
+    it('a removed station that registers again may be replaced as if it were new', async () => {
       store.stations.prove('K2OLD')
       await register(store, 'K1OLD', 'K3OLD')
       await store.stations.remove('K2OLD')
@@ -222,7 +222,7 @@ export function stationsContract(stores: ContractStores): void {
     }
 
     // Shows: sidecar 5.11.
-    it('distinguishes whether an avatar was never set, set, changed or cleared', async () => {
+    it('reports whether an avatar was never set, is set, was changed or was cleared', async () => {
       expect(await upload(NOTHING)).to.deep.equal({ state: 'never' })
       expect(await upload()).to.deep.equal({ state: 'never' })
       const car = await changed(CAR, { state: 'set', icon: 'car', hash: 'icon:car' })

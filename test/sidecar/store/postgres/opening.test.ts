@@ -87,7 +87,7 @@ describe('Opening the store in PostgreSQL', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('a stop signal for the start does not affect a store that is already open', async () => {
+  it('aborting the start has no effect on a store in PostgreSQL that is already open', async () => {
     const stopping = new AbortController()
     const settings = { ...SETTINGS, ...suiteDatabase.at() }
     const store = await openPostgresStore(settings, systemClock, log, undefined, stopping.signal)

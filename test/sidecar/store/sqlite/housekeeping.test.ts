@@ -18,7 +18,7 @@ describe('The housekeeping of the store in SQLite', () => {
     for (const store of closing.splice(0)) await store.close()
   })
 
-  it('housekeeping keeps a station with a recent heartbeat that is only in memory', async () => {
+  it('housekeeping keeps a station whose recent heartbeat is not yet written', async () => {
     const store = await stores.openWith('N1CALL')
     await stores.clock.advance(HOUR / 2)
     await register(store, 'N1CALL')

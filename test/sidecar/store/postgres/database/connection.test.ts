@@ -128,7 +128,7 @@ describe('The connections to PostgreSQL', () => {
     await reads
   })
 
-  it("the server cancels a long statement on a caller's own connection after 10 min", async () => {
+  it('on a dedicated connection, PostgreSQL cancels a long statement after 10 min', async () => {
     const { onOwnConnection } = await connect()
     const [limit] = await onOwnConnection(({ query }) => query("SELECT current_setting('statement_timeout') AS most"))
     expect(limit).to.deep.equal({ most: '10min' })

@@ -33,7 +33,7 @@ describe('The warning that PostgreSQL may lose messages', () => {
     expect(lines).to.deep.equal([])
   })
 
-  it('warns with any database role if all standbys are asynchronous', async () => {
+  it('warns if all standbys are asynchronous, even with an ordinary database role', async () => {
     const end = await standby()
     await database.run('CREATE ROLE ordinary LOGIN')
     const ordinary = database.address.replace('mesh@', 'ordinary@')

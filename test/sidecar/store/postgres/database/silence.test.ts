@@ -39,7 +39,7 @@ describe('A PostgreSQL server that stops answering', () => {
 
   const connect = () => database.connect(clock, log, address)
 
-  it('gives up a statement after 1 min without answer, or 10 min for a whole table', async () => {
+  it('gives up an unanswered statement after 1 min, but after 10 min on whole tables', async () => {
     const { onOwnConnection } = await connect()
     for (const [answerMs, beforeMs] of [
       [undefined, 0],
@@ -70,7 +70,7 @@ describe('A PostgreSQL server that stops answering', () => {
     expect(done).to.equal('done')
   })
 
-  it('a start that meets a silent PostgreSQL reports it, reconnects and succeeds', async () => {
+  it('a start reports a PostgreSQL that does not answer, reconnects and succeeds', async () => {
     const unlock = await database.hold(`SELECT pg_advisory_lock(${0x6d637363})`)
     const opening = openPostgresStore({ ...SETTINGS, ...database.at(address) }, clock, log)
     await database.waiting(1)

@@ -56,7 +56,7 @@ describe('Several instances on one PostgreSQL', () => {
   })
 
   describe('The housekeeping of several instances', () => {
-    it('the uptime of all instances restarts after two hours without any instance', async () => {
+    it('the shared uptime starts again at 0 after two hours without a running instance', async () => {
       const start = stores.now()
       const a = await open('a')
       expect(await a.housekeeping.presentSince?.()).to.equal(start)

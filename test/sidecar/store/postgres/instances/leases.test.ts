@@ -16,7 +16,7 @@ describe('The leases of several instances on PostgreSQL', () => {
     }
   }
 
-  it('one instance at a time holds a lease, and the others see which instance', async () => {
+  it("a lease has one holder at a time, and other instances see the holder's name", async () => {
     const [a, b] = [await open('a'), await open('b')]
     expect(await held(a, 'listener/0', 'call/N0CALL')).to.deep.equal(['call/N0CALL', 'listener/0'])
     expect(await held(b, 'listener/0', 'listener/1')).to.deep.equal(['listener/1'])
@@ -38,7 +38,7 @@ describe('The leases of several instances on PostgreSQL', () => {
     expect(new Set(granted.flat()).size).to.equal(names.length)
   })
 
-  it('an expired lease goes only to an instance connected longer than a lease lasts', async () => {
+  it('only an instance connected for longer than a lease lasts gets an expired lease', async () => {
     const [a, b, c] = [await open('a'), await open('b'), await open('c')]
     await b.leases.list()
     await held(a, 'listener/0')
@@ -49,7 +49,7 @@ describe('The leases of several instances on PostgreSQL', () => {
     expect(await held(b, 'listener/0')).to.deep.equal(['listener/0'])
   })
 
-  it('an instance keeps its lease after a longer outage of the database', async () => {
+  it('an instance gets its lease back after a database outage longer than the lease', async () => {
     const [a, b] = [await open('a'), await open('b')]
     await passInTouch(LEASE_MS, a, b)
     await held(a, 'listener/0')

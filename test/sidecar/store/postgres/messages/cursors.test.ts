@@ -33,7 +33,7 @@ describe('The cursors of several instances', () => {
   const oneRow = async (text: string) => Number(Object.values((await stores.run(text))[0] ?? {})[0])
   const written = () => oneRow('SELECT newest_cursor FROM device')
 
-  it('an instance uses a cursor of another instance once the database has it', async () => {
+  it("an instance sees another instance's cursor once the cursor is in the database", async () => {
     expect(await firstStore.cursors.stampFor(KEY, PHONE, first)).to.equal(first)
     expect(await remote.cursors.stampFor(KEY, PHONE)).to.be.below(first)
     await stores.clock.advance(WRITTEN_AFTER_MS)

@@ -12,7 +12,7 @@ const PER_STATION = 5
 describe('The batching of syncs', () => {
   const suiteDatabase = ownDatabase()
 
-  it('one statement reads up to 32 syncs, and at most two statements run at a time', async () => {
+  it('one statement serves up to 32 syncs, and at most two statements run at a time', async () => {
     const database = await suiteDatabase.tables(PER_STATION)
     const keys = Array.from({ length: 20 }, (_, index) => `S${index}`)
     await registerIn(database, ...keys)
@@ -45,7 +45,7 @@ describe('The batching of syncs', () => {
   })
 
   // Shows: sidecar P1.14.
-  it("the store's lineage changes if an older state is restored or a standby promoted", async () => {
+  it("after a restore or a standby's promotion, syncs report a new database lineage", async () => {
     const database = await suiteDatabase.tables(PER_STATION)
     await registerIn(database, 'S1')
     let timeline = 1

@@ -32,7 +32,7 @@ describe('The push queue in PostgreSQL', () => {
     const step = (ms: number) => stores.clock.set(stores.clock.now() + ms)
     const windowEnds = () => step(SETTINGS.push.coalesceMs)
 
-    it("due pushes stay due at once if the database's clock is set far back", async () => {
+    it("a due push stays due even if the database's clock is set far back", async () => {
       await receive('W1AW', 'one')
       await receive('K1AB', 'two')
       step(-21 * MINUTE)
@@ -50,7 +50,7 @@ describe('The push queue in PostgreSQL', () => {
       expect(claims.map(({ station, unpushed }) => [station, unpushed.count])).to.deep.equal([['W1AW', 2]])
     })
 
-    it('a push retry keeps its delay, even the longest, after a small step of the clock', async () => {
+    it('setting the clock back slightly does not change the longest push retry delay', async () => {
       await receive('W1AW', 'one')
       windowEnds()
       const [tried] = await claim()
@@ -71,7 +71,7 @@ describe('The push queue in PostgreSQL', () => {
 
   const suiteDatabase = ownDatabase()
 
-  it('a settled push is recorded once the database is back from an outage', async () => {
+  it('records a settled push as soon as the database is back after an outage', async () => {
     const database = await suiteDatabase.tables(1)
     await registerIn(database, 'W1AW')
     const parts = { coalesceMs: 0, clock: systemClock }

@@ -279,7 +279,7 @@ describe('The registry of several instances', () => {
     ['changes were pruned', 'last = last + 1, changes_since = last + 1'],
     ['the database went back', 'last = last - 1000'],
   ] as const)
-    it(`polls each second without NOTIFY, and reads all stations again if ${name}`, async () => {
+    it(`without NOTIFY, polls each second and rereads all stations if ${name}`, async () => {
       const [a, b] = [await open({ listen: DEAF }), await open({ clock: HASTY, listen: DEAF })]
       await register(a, 'N0CALL')
       await until(b, () => b.size === 1)

@@ -40,7 +40,7 @@ describe('The copy of the registry in an instance', () => {
     expect(copy.countDevices().android).to.equal(0)
   })
 
-  it('keeps a heartbeat that is only in memory until another instance writes one', () => {
+  it('keeps an unwritten heartbeat until another instance writes a heartbeat', () => {
     copy.take(['N0CALL', record('a', 100)], 11)
     copy.touch('N0CALL', '', 150)
     copy.follow([['N0CALL', record('b', 100)]], 12)
@@ -49,7 +49,7 @@ describe('The copy of the registry in an instance', () => {
     expect(copy.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(140)
   })
 
-  it("replaces an instance's copy if the database went back to an earlier state", () => {
+  it('replaces the copy of the registry if the database went back to an earlier state', () => {
     copy.take(['N0CALL', record('twelve')], 12)
     copy.replace([record('five')], 5)
     expect(token()).to.equal('five')

@@ -8,7 +8,7 @@ describe('The acks of a store in SQLite', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar C11.8.
-  it('ack limits go by elapsed time, even if the clock is set', async () => {
+  it('ack limits use elapsed time, so that changing the clock does not affect them', async () => {
     const store = await stores.open()
     await store.stations.register(registration('N0CALL', { ackMessages: true }))
     const isAcked = async () => {

@@ -63,7 +63,7 @@ describe('The watch over the database file', () => {
     expect(watch.problems()).to.deep.equal([])
   })
 
-  it('reports no fault if the database grows, its log restarts, or it is closed', async () => {
+  it('reports no fault if the database grows, the WAL restarts or the watch is closed', async () => {
     const path = await open()
     await register(store, ...Array.from({ length: 500 }, (_, index) => `N${index}A`))
     await store.housekeeping.tidy(new AbortController().signal)

@@ -19,7 +19,7 @@ describe('The migrations of the database file', () => {
   const second = 'ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1'
   const SCHEMA = 'SELECT name FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name'
 
-  it('a new database file gets the tables of the baseline', async () => {
+  it('a new database file gets the tables of the baseline schema', async () => {
     await migrate(connection, await demandVersion(connection))
     expect(await fileVersion(connection)).to.equal(BASELINE)
     const tables = await connection.all<{ name: string }>(SCHEMA)

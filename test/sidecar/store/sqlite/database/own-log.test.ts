@@ -42,14 +42,14 @@ describe('The write-ahead log of a database', () => {
     })
   }
 
-  it('a closing store finds its log even if its database was opened by a link', async () => {
+  it('a closing store finds its WAL file if the database path is a symbolic link', async () => {
     await (await stores.open()).close()
     await symlink(stores.path(), stores.path('link.sqlite'))
     await closedAfter(() => rm(stores.path()), stores.path('link.sqlite'))
     expect((await beside()).join()).to.match(/\.gone-/)
   })
 
-  it('renaming the WAL file and the database back restores the newest messages', async () => {
+  it('no message is lost if the moved database and its WAL file are renamed back', async () => {
     await closedAfter((path) => rename(path, stores.path('moved.sqlite')))
     const [log = ''] = await beside()
     await rename(stores.path('moved.sqlite'), stores.path())

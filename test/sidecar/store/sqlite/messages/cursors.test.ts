@@ -5,7 +5,7 @@ import { append, message, newer, registration, stampOf, temporaryStores } from '
 
 const PHONE = { deviceId: 'phone' }
 
-describe('The server time of an answer', () => {
+describe('The server time in answers of the API', () => {
   const stores = temporaryStores()
   cursorsContract(stores, { runs: 20 })
 

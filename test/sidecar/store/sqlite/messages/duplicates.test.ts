@@ -5,7 +5,7 @@ import { append, kindsOf, message, register, SETTINGS, temporaryStores } from '.
 const MOST = 100_000
 const SWEPT_AT_ONCE = 1000
 
-describe('The memory of messages that ring buffers have dropped', () => {
+describe('The dropped messages that are kept to recognize duplicates', () => {
   const stores = temporaryStores()
   const small = { history: { ...SETTINGS.history, perStation: 1 } }
 

@@ -32,7 +32,7 @@ describe('The history in SQLite', () => {
   }
 
   // Shows: sidecar C4.23.
-  it('keeps a dropped message in the database until it can have no more duplicates', async () => {
+  it('keeps a dropped message in the database as long as duplicates of it can arrive', async () => {
     await openWith(1)
     const stored = async () => {
       await store.housekeeping.tidy(NEVER)
@@ -68,7 +68,7 @@ describe('The history in SQLite', () => {
     expect(new Set(await kindsOf(store, ...sent))).to.deep.equal(new Set(['duplicate']))
   })
 
-  it('a store in memory behaves like a plain model even if the clock is set back', () =>
+  it('a store in memory matches a reference model even if the clock is set back', () =>
     agreesWithModel(
       {
         ...stores,

@@ -93,7 +93,7 @@ describe('Server time in SQLite', () => {
   })
 
   // Shows: sidecar 6.2, C4.8, C4.16, C4.17, C8.11.
-  it('phones get every message from memory, and only once with the newest cursor', () =>
+  it('phones read each message from memory, none twice if they send the newest cursor', () =>
     bringsEachOnce(stores, {
       runs: 10,
       asking(store) {

@@ -48,7 +48,7 @@ describe('The registry in SQLite', () => {
       expect((await reopened()).stations.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(start)
     })
 
-    it('corrects a last-seen time in the future after the clock is set right', async () => {
+    it('a heartbeat corrects a future last-seen time after the clock is set right', async () => {
       const start = stores.clock.now()
       stores.clock.set(start + 1000 * HOUR)
       await register(store, 'N0CALL')
