@@ -15,8 +15,8 @@ import type {
 } from './settings.ts'
 
 /**
- * The settings that all domains with the same `oidc` object share. The Client object lacks default addresses, because
- * these differ from domain to domain.
+ * The settings that all domains with the same `oidc` object share. The Client object does not contain the default
+ * redirect addresses, because these differ from domain to domain.
  */
 export interface SharedSettings
   extends Pick<DomainSettings, 'issuer' | 'custom' | 'groups' | 'logoutUrl' | 'newAccounts'> {
@@ -66,7 +66,7 @@ function issuerSettings(
 ): IssuerSettings {
   const { issuer: uri = '', ...manual } = typeof issuer === 'string' ? { issuer } : (issuer ?? {})
   return {
-    // If the preset supplies the issuer, a configured issuer has already been removed.
+    // An issuer that is still present replaces the preset's issuer. In all other cases, `withoutIssuer` has removed it.
     issuer: uri === '' && preset ? preset.issuer(vendorUrls(preset, urls), presetMembers) : uri,
     manual: manualMetadata(manual),
   }

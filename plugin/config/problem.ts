@@ -46,7 +46,7 @@ export type Steps = readonly (string | number)[]
 
 /** A finding of a rule about an `oidc` object. It is a warning if `warning` is set, otherwise a problem. */
 export interface Finding {
-  /** The path, relative to the `oidc` object. */
+  /** The path of the member that the finding is about, relative to the `oidc` object. */
   readonly steps: Steps
   readonly reason: string
   readonly remedy: string

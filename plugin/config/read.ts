@@ -168,7 +168,7 @@ function asWritten(steps: Steps, origins: ReadonlyMap<string, Steps>): Steps {
   return steps
 }
 
-/** Keeps only the first item for each path, because one mistake can break several rules. */
+/** Keeps only the first problem or warning for each path, because one mistake can break several rules. */
 function onePerPath<Item extends Problem>(items: readonly Item[]): readonly Item[] {
   const byPath = new Map<string, Item>()
   for (const item of items) if (!byPath.has(item.path)) byPath.set(item.path, item)

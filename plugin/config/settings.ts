@@ -39,7 +39,7 @@ export interface IssuerSettings {
 export type ManualMetadata = {
   readonly [Name in Exclude<(typeof ISSUER_ENDPOINTS)[number], 'userinfo_endpoint'>]?: string
 } & {
-  /** The address, or false if UserInfo must never be requested. */
+  /** The address of the UserInfo endpoint, or false if the plugin must never request UserInfo. */
   readonly userinfo_endpoint?: string | false
 } & { readonly [Name in (typeof ISSUER_LISTS)[number]]?: readonly string[] } & {
   readonly [Name in (typeof ISSUER_FLAGS)[number]]?: boolean
@@ -139,8 +139,8 @@ export interface ClientSettings {
 }
 
 /**
- * The private keys of this server and its client certificate. They are read from files that the Client object does not
- * name.
+ * The private keys of this server and its client certificate. They come from files whose names are outside the `oidc`
+ * object.
  */
 export interface Credentials {
   /** The keys in the order of the file. The first suitable key signs. */

@@ -148,7 +148,7 @@ function environmentWarnings(): readonly Problem[] {
   return isVerificationSwitchedOff() ? [{ path: 'NODE_TLS_REJECT_UNAUTHORIZED', ...SWITCHED_OFF }] : []
 }
 
-/** Reports why no domain can be checked. The exit code is 1 if a mistake in the file explains it. */
+/** Reports why no domain can be checked. Returns exit code 1 if mistakes in the domains are the reason, otherwise 2. */
 function reportUnusable({ problems }: Readings, server: ServerReading, terminal: Terminal): ExitCode {
   terminal.err(lines('error', problems))
   if (problems.length > 0) return 2

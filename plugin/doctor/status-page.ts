@@ -16,7 +16,9 @@ export interface StatusPage {
   /** Notes about the server, one sentence each. */
   readonly notes: readonly string[]
   readonly check: LiveCheck
-  /** Sent with the form. It proves that the request for a live check came from this page. */
+  /**
+   * The form sends this token to the server. The token proves that the request for a live check came from this page.
+   */
   readonly token: string
   /** The colour scheme that the server enforces, or null if the user chooses. */
   readonly look: 'night' | 'day' | null
@@ -167,8 +169,8 @@ function accountText(account: string | null): string {
 function refusalSection(refusals: readonly Refusal[], now: number): string {
   const list = refusals.map((refusal) => refusalItem(refusal, now)).join('')
   if (list === '') return '<h2>Last refusals</h2><p>None.</p>'
-  // Do not show the values of log fields such as `claimNames`, because they may be personal data. The authentication
-  // log contains them.
+  // Do not show the values of log fields such as `claimNames`, because they may be personal data. Administrators find
+  // these values in the authentication log.
   const elsewhere =
     '<p class="quiet">Values of members that a text names, such as <code>reason</code> or <code>claimNames</code>, are only in the authentication log (<code>settings.authLog</code>).</p>'
   return `<h2>Last refusals</h2>${elsewhere}<ul>${list}</ul>`

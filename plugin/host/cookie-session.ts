@@ -40,7 +40,7 @@ const USER_PREFIX = '~oidc:'
  * for 100 characters that the host adds.
  */
 const MOST_BYTES = 1_440
-/** Size of the cookie's names, attributes and signature, in bytes. */
+/** Size of the session's cookies apart from their content, in bytes: names, attributes and signature. */
 const OVERHEAD_BYTES = 262
 
 /** A request with a cookie session. */
@@ -76,7 +76,8 @@ export function cookieSessions(
   /** Revokes a session, because copies of its cookie may exist. */
   async function revoke({ handle, startedAt }: CookieSignIn): Promise<void> {
     if (startedAt + maxAgeMs <= now()) return
-    // If the clock stepped back since the login, the current time would be too early to revoke the session.
+    // A revocation ends only sessions that began at its time or earlier. If the clock stepped back since the login, the
+    // current time is earlier than the login and would not end the session.
     const endedAt = Math.max(endOfNow(revocations, now()), startedAt)
     await revocations.revoke([keyOfHandle(handle)], endedAt, startedAt + maxAgeMs)
   }
@@ -141,8 +142,8 @@ export function cookieSignIn({ session }: SessionRequest): CookieSignIn | undefi
 }
 
 /**
- * Omits the subject if the user id contains it, as it usually does. `cookieSignIn` then reads the subject from the user
- * id.
+ * Omits the subject if the user id contains the subject, which is the usual case. `cookieSignIn` then reads the subject
+ * from the user id.
  */
 function withoutRepetition({ subject, ...record }: CookieSignIn): Partial<CookieSignIn> {
   return record.userId === `${USER_PREFIX}${subject}` ? record : { ...record, subject }

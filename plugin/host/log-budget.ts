@@ -19,7 +19,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ])
 
 interface Second {
-  /** When this period of one second began, in milliseconds of `Clock.elapsed`. */
+  /** When the current period of one second began, in milliseconds of `Clock.elapsed`. */
   readonly beganAt: number
   written: number
   leftOut: number
@@ -87,7 +87,8 @@ export class LogBudget {
   #writeLeftOut(entry: AuthLogEntry, second: Second): void {
     const { leftOut } = second
     second.timer = undefined
-    // Start a new count. A timer may fire slightly early, so more lines may be left out before the second ends.
+    // Count the left-out lines from zero again. A timer may fire slightly before the second ends, and later lines of
+    // this second may then be left out too.
     second.leftOut = 0
     this.#write(linesLeftOut(entry, leftOut))
   }

@@ -122,7 +122,10 @@ export interface UserGroups extends Shareable {
  * the IdP and the group rules admit the user.
  */
 export interface LoginTokens {
-  /** Records that the IdP admitted the user. A login ends a suspension; the renewal of a session does not. */
+  /**
+   * Records that the IdP admitted the user. A login enables tokens that `suspend` disabled; the renewal of a session
+   * does not.
+   */
   confirm(domainKey: string, id: UserId, occasion: 'login' | 'renewal'): Promise<void>
   /** Disables the account's tokens until its next login, and ends the sessions and sockets that tokens opened. */
   suspend(domainKey: string, id: UserId): Promise<void>
@@ -180,9 +183,9 @@ export interface SessionFilter {
   readonly subject: string | null
   readonly sid: string | null
   /**
-   * The filter also selects all sessions of this account, regardless of their issuer and subject. Set if the group
-   * rules refuse the user, because the user may have had another subject earlier. Undefined if the IdP ended the
-   * sessions.
+   * The filter also selects all sessions of this account, regardless of their issuer and subject. The plugin sets this
+   * member if the group rules refuse the user, because the user may have had another subject earlier. It is undefined
+   * if the IdP ended the sessions.
    */
   readonly account?: UserId
 }
@@ -280,8 +283,8 @@ export interface Sessions {
    */
   inUse?(domainKey: string, forMs: number): Iterable<OpenSession>
   /**
-   * Time between two checks of a session in use at its IdP, in milliseconds. 0 means no checks. Default: the plugin's
-   * setting.
+   * How often the plugin asks the IdP about a session that is in use, as an interval in milliseconds. 0 means never.
+   * Default: the plugin's setting.
    */
   readonly checkMs?: number
   /**
@@ -306,7 +309,7 @@ export interface Sessions {
   lease?(id: string): Promise<(() => Promise<void>) | null>
 }
 
-/** Why a login failed, for the login page. The login page may show its own text for each code. */
+/** The reason for a failed login. The login page shows `message`, or a text of its own for the `code`. */
 export interface LoginFailure {
   /** An error code in snake case. It may appear in an address, and later versions do not change it. */
   readonly code: string

@@ -31,8 +31,9 @@ export interface RevocationStore {
 export const MOST_SKEW_MS = 5_000
 
 /**
- * Returns the time for a revocation that starts now. With a shared store, it lies {@link MOST_SKEW_MS} ahead. Otherwise
- * a session that began on a machine with a fast clock would seem to begin after the revocation, and would stay valid.
+ * Returns the time up to which a revocation that starts now ends sessions. With a shared store, this time lies ahead by
+ * {@link MOST_SKEW_MS}. Otherwise a session that began on a machine with a fast clock would seem to begin after the
+ * revocation, and would stay valid.
  */
 export function endOfNow({ isShared = false }: RevocationStore, now: number): number {
   return isShared ? now + MOST_SKEW_MS : now

@@ -3,7 +3,10 @@ import { deflateSync, inflateSync } from 'node:zlib'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
-/** The first byte of zlib's output. No JSON text begins with this byte. Source: RFC 1950, section 2.2. */
+/**
+ * The first byte of zlib's output. No JSON text begins with this byte, so it distinguishes compressed from uncompressed
+ * text. Source: RFC 1950, section 2.2.
+ */
 const PACKED = 0x78
 
 /**
@@ -11,10 +14,10 @@ const PACKED = 0x78
  * it.
  */
 export interface Seal {
-  /** @param place what the text belongs to, such as a session. The result can be opened only for the same place */
+  /** @param place identifies the session, request or cookie that the text belongs to. `open` needs the same value */
   seal(text: string, place: string): string
   /**
-   * Decrypts a sealed text. Returns null if it was sealed for another place, with another secret or for another
+   * Decrypts a sealed text. Returns null if the text was sealed with another `place`, another secret or another
    * purpose, or if it was changed.
    */
   open(sealed: string, place: string): string | null

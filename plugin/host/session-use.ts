@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 
 /**
- * When a session was last used (`seenAt`), and when it was last taken for a check (`takenAt`). Both are elapsed
- * milliseconds (`Clock.elapsed`), so that changes of the system clock do not affect them.
+ * When a session last sent a request (`seenAt`), and when {@link dueSessions} last yielded it for a check at the IdP
+ * (`takenAt`). Both are elapsed milliseconds (`Clock.elapsed`), so that changes of the system clock do not affect them.
  */
 export interface SessionUse {
   seenAt: number
@@ -37,7 +37,7 @@ export function* dueSessions<Session extends SessionUse>(
   )
   for (const session of due.sort((a, b) => a.takenAt - b.takenAt)) {
     yield session
-    // This line runs only if the caller asks for the next session. If the caller stops here, the session was not taken.
+    // This line runs only if the caller asks for the next session. If the caller stops here, the session stays due.
     session.takenAt = clock.elapsed()
   }
 }

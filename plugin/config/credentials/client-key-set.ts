@@ -40,7 +40,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Checks the key ids, because the IdP finds a token's key by its id. */
+/** Checks the ids of the keys, because the IdP uses the id in a token's header to find the key. */
 function checkIds(list: readonly unknown[]): readonly Finding[] {
   const ids = list.map((key) => (isJsonObject(key) ? key.kid : undefined))
   return ids.flatMap((id, index): Finding[] => {

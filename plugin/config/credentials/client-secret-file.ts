@@ -24,8 +24,8 @@ export interface SecretFileOptions {
   /** Undefined if the host cannot read files. Then each configured file is reported as a problem. */
   readonly readFile?: ReadFile
   /**
-   * Folder of the configuration, to which a relative `client.client_secret_file` refers. If it is undefined, a relative
-   * path is reported as a problem.
+   * Folder of the configuration. A relative `client.client_secret_file` is resolved against this folder. Undefined if
+   * the folder is unknown. A relative path is then reported as a problem.
    */
   readonly configFolder?: string
 }
@@ -36,7 +36,10 @@ export type SecretFileContent =
   | ({ readonly kind: 'unusable' } & Pick<Finding, 'reason' | 'remedy'>)
 
 export interface ClientSecretReading {
-  /** The configured file and the client secret in it. Null if no file is configured, or if the file cannot be used. */
+  /**
+   * The file that `client.client_secret_file` names, and the client secret in it. Null if this member is missing, or if
+   * the file cannot be used.
+   */
   readonly named: { readonly file: string; readonly secret: string } | null
   readonly findings: readonly Finding[]
 }

@@ -44,7 +44,7 @@ export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credent
 }
 
 /**
- * Reports a finding if no key can sign with an algorithm.
+ * Reports a finding if no key can sign with the given algorithm.
  *
  * @param algorithm undefined if any algorithm suffices
  */

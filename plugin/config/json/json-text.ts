@@ -80,7 +80,7 @@ class JsonReader {
     return { start, end: this.#offset, members, repeated: [...repeated] }
   }
 
-  /** Reads entries that are separated by commas, up to the closing bracket. */
+  /** Reads the entries of an object or array, which are separated by commas, and the closing bracket. */
   #list(closing: '}' | ']', readEntry: () => void): void {
     let more = !this.#accept(closing)
     while (more) {

@@ -64,8 +64,9 @@ function resemblesName(name: string): boolean {
 }
 
 /**
- * Warns about a missing `list`. Without it, MeshCentral loads only plugins that were installed and enabled on its
- * plugin page. MeshCentral stores that list in its database, so the check of the file cannot see it.
+ * Warns about a missing `settings.plugins.list`. Without it, MeshCentral loads only plugins that were installed and
+ * enabled on its plugin page. MeshCentral stores the installed plugins in its database, so the check of the file cannot
+ * see them.
  */
 function listWarnings(plugins: unknown): readonly Warning[] {
   const isOn = plugins !== undefined && plugins !== null && plugins !== false

@@ -46,7 +46,7 @@ export function checkIdentityClaim({ custom }: JsonObject): readonly Finding[] {
 const BUILT_IN =
   'MeshCentral\'s built-in strategy used `sub` if UserInfo lacked this claim. If `sub` identifies the existing accounts, write "uuid": "sub". The log names the users concerned (`account-under-other-id`).'
 
-/** Returns the last step of a claim path, ignoring numbers: `upn` of `person.upn`, and `mail` of `mail.0`. */
+/** Returns the last step of a claim path that is not a number: `upn` for `person.upn`, and `mail` for `mail.0`. */
 function lastName(path: string): string {
   const steps = path.toLowerCase().split('.')
   return steps.findLast((step) => !/^\d+$/.test(step)) ?? path

@@ -30,7 +30,7 @@ export interface PresetRules<Name extends string = string, Url extends string = 
   issued(clientId: string): boolean
   /** Reports mistakes in the preset's members that the schemas cannot detect. */
   check(custom: JsonObject, withGroups: boolean): readonly Finding[]
-  /** Returns the issuer for the given base URLs and valid members. */
+  /** Returns the issuer for the given base URLs and values of the preset's members. The values must be valid. */
   issuer(urls: VendorUrls<Url>, members: Readonly<Record<string, string>>): string
 }
 

@@ -36,7 +36,7 @@ function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Fin
 function checkHost({ hostname, protocol }: URL, { origin, basePath }: DomainAddress): readonly Finding[] {
   if (!URL.canParse(origin) || hostname === new URL(origin).hostname) return []
   const expected = new URL(origin).hostname
-  // An address with plain HTTP is on loopback here, because all other plain HTTP addresses are errors.
+  // A plain HTTP address must be on loopback, because an earlier rule refuses all other plain HTTP addresses.
   if (protocol === 'http:') {
     const reason = "leads to the user's own machine, so only a browser on the server itself reaches the server"
     const remedy = `Write "${origin}${basePath}${callback}", and register that one at the IdP.`

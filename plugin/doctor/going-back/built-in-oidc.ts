@@ -75,7 +75,7 @@ function listsAsArrays(issuer: JsonObject): JsonObject {
 function clientFor(client: JsonObject): JsonObject {
   const { post_logout_redirect_uri: afterLogout, ...rest } = without(client, UNREAD.client)
   // Keep the post-logout address only if it is a string. MeshCentral's built-in strategy would replace false with an
-  // address of its own. If the value is true, it sends no address.
+  // address of its own. For the value true, the built-in strategy would send no address.
   return typeof afterLogout === 'string' ? { ...rest, post_logout_redirect_uri: afterLogout } : rest
 }
 

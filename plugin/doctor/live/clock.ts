@@ -15,7 +15,7 @@ const FAIL_MS = 60_000
 /** Compares the IdP's clock with this machine's clock. It reads the time in all answers that pass through `fetch`. */
 export interface ClockWatch {
   readonly fetch: Fetch
-  /** Returns one verdict, or an empty list if the IdP never answered. */
+  /** Returns one verdict on the difference of the clocks, or an empty list if the IdP never answered. */
   verdicts(): readonly Verdict[]
 }
 

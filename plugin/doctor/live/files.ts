@@ -6,7 +6,7 @@ import type { Verdict } from './verdict.ts'
 
 const question = 'files of this server'
 const MAX_FILES = 5
-/** Patterns for the addresses in a page's markup, and for paths of files that a cache may store. */
+/** Two patterns: addresses in a page's markup, and paths of static files. Caches often store such files. */
 const ADDRESS = /\s(?:src|href)=["']?([^"'\s>]+)["'\s>]/gi
 const FILE = /\.(?:css|js|png|svg|ico|jpe?g|webp|gif)$/i
 
@@ -29,8 +29,8 @@ export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fe
     for (const file of files) {
       const [name] = (await get(file)).headers.get('set-cookie')?.split('=') ?? []
       if (name === undefined) continue
-      // Find out whether the server runs the plugin, which answers this address with JSON. Without the plugin,
-      // MeshCentral sends cookies with its files.
+      // Find out whether the server runs the plugin. Without the plugin, MeshCentral itself sends cookies with its
+      // files. Only the plugin answers this address with JSON.
       const keys = await get(new URL(ROUTE_NAMES.jwks, page))
       if (!keys.headers.get('content-type')?.includes('json')) {
         const text = `Not checked: the server at ${page.origin} runs without the plugin. Start it with the plugin (MeshCentral: \`meshcompanion\` in \`settings.plugins.list\`, its folder in \`plugins\`), and check again.`

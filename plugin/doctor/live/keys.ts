@@ -34,7 +34,8 @@ async function hasKeyFor({ find }: PublishedKeys, alg: string): Promise<boolean>
     await find({ alg }, { payload: '', signature: '' })
     return true
   } catch (error) {
-    // Several keys match. Only a token would show which of them applies.
+    // This error means that several keys match. That suffices, because the key id in a token's header would select one
+    // of them.
     return error instanceof Error && 'code' in error && error.code === 'ERR_JWKS_MULTIPLE_MATCHING_KEYS'
   }
 }

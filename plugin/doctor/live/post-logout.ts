@@ -29,7 +29,8 @@ export async function askForPostLogout(
     const answer = await ask(endpoint, { client_id, post_logout_redirect_uri: returnAddress, state }, fetch)
     if (answer.leadsTo === withoutQuery(returnAddress)) return ok(`registered: a sign-out returns to ${returnAddress}`)
     if (!answer.objectsToAddress) return UNKNOWN
-    // Send the request without the address. If the IdP refuses it too, its refusal is not about the address.
+    // Repeat the request without the post-logout address. If the IdP refuses this request too, the address is not the
+    // cause.
     const without = await ask(endpoint, { client_id, state }, fetch)
     if (without.status >= 400) return UNKNOWN
     const text = `The IdP does not know ${printableText(returnAddress)}, so a sign-out ends on a page of the IdP. Register exactly this post-logout address for the client ${printableText(client_id)} (in Keycloak: Valid post logout redirect URIs). [status: ${answer.status}]`
@@ -52,7 +53,7 @@ const UNKNOWN = ok('unknown: this IdP does not tell without a signed-in user')
 
 interface Answer {
   readonly status: number
-  /** The target of the redirect without its query. Null if the answer is not a redirect. */
+  /** The address to which the answer redirects, without the query. Null if the answer is not a redirect. */
   readonly leadsTo: string | null
   /**
    * Whether the IdP answered with an error about the post-logout address. False if the error is about a missing ID

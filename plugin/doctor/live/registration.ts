@@ -96,8 +96,8 @@ async function judgeAnswer(
     )
   const error = fault instanceof LoginError && fault.code === 'provider_error' ? String(fault.details.error) : ''
   if (NOT_SIGNED_IN.includes(error)) return { question, verdict: 'ok', text: `${registered}, with ${error}` }
-  // Some IdPs, such as Canaille, send `iss` only in successful answers. Every answer must have it (RFC 9207, section
-  // 2).
+  // The plugin refuses this answer because it lacks `iss`, which every answer must have (RFC 9207, section 2). Some
+  // IdPs, such as Canaille, omit `iss` from errors. The client and its redirect address are registered nevertheless.
   if (isWithoutIssuer(fault) && NOT_SIGNED_IN.includes(answer.get('error') ?? '')) {
     const text = `Both are registered: the answer came to ${redirectUri}. But the IdP sends refusals without the \`iss\` that it announces, so the log will report that instead of the reason.`
     return { question, verdict: 'warn', text }

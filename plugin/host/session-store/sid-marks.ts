@@ -5,7 +5,10 @@ import { keyOfHandle, keysOfFilter } from '../revocations.ts'
 import type { SignInRecord } from '../sign-in-record.ts'
 import { type StoreOperation, storeEntry } from './store-operations.ts'
 
-/** The `sid` marks in a session store. A mark is an entry that lists the sessions with one IdP session id (`sid`). */
+/**
+ * Entries in a session store that each list the sessions with one IdP session id (`sid`). Such an entry is called a
+ * mark.
+ */
 export interface SidMarks {
   /**
    * Adds a session to the list of sessions with the same IdP session id (`sid`). Does nothing if the session has no

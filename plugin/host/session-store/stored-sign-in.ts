@@ -19,8 +19,8 @@ interface SignInMember {
 }
 
 /**
- * A request that may lack a session, before the middleware ran or after the session was destroyed. In Express's own
- * type, both members are required.
+ * A request that may lack a session, before the middleware ran or after the session was destroyed. In the types of
+ * express-session, `session` and `sessionStore` are required.
  */
 type MaybeSessionRequest = Omit<Request, 'session' | 'sessionStore'> &
   Partial<Pick<Request, 'session' | 'sessionStore'>>
@@ -75,8 +75,8 @@ export function storeOf({ sessionStore }: MaybeSessionRequest): Store {
 
 /** Removes the session's cookie from the browser. */
 export function clearSessionCookie(res: Response, name: string, cookie: SessionCookie): void {
-  // A browser removes a cookie only if path and domain are equal. A secure cookie can only be removed by a secure
-  // cookie.
+  // A browser removes a cookie only if path and domain are those with which the cookie was set. A secure cookie can
+  // only be removed by a secure cookie.
   const { path, domain, secure, httpOnly, sameSite, partitioned } = cookie
   res.clearCookie(name, {
     ...(path === undefined ? {} : { path }),

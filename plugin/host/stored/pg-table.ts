@@ -22,13 +22,13 @@ export function pgTable(pool: PgPool, name: string, columns: string): () => Prom
     // Check first, because an administrator may have created the table for a database user who may not create tables.
     const { rows } = await pool.query('SELECT to_regclass($1) AS found', [name])
     if (valueIn(rows, 'found') !== null) return
-    // Take a lock, because one of two simultaneous `CREATE TABLE IF NOT EXISTS` statements fails. Both statements of
-    // the text are one transaction, and the lock lasts until its end.
+    // Take a lock, because one of two simultaneous `CREATE TABLE IF NOT EXISTS` statements fails. Both statements in
+    // this query are one transaction, and the lock lasts until the transaction ends.
     await pool.query(`SELECT pg_advisory_xact_lock(${LOCK}); CREATE TABLE IF NOT EXISTS ${name} (${columns})`)
   })
 }
 
-/** Returns a column of the first row, or undefined if there is no row. */
+/** Returns the value of a column in the first row, or undefined if there is no row. */
 export function valueIn(rows: readonly unknown[], column: string): unknown {
   const [row] = rows
   if (typeof row !== 'object' || row === null) return undefined

@@ -8,8 +8,8 @@ export interface SqlTable {
   /** @returns the number of changed rows */
   run(sql: string, ...values: SqlValue[]): Promise<number>
   /**
-   * Like `run`, but no other `runAlone` statement runs at the same time. So a count in the statement is still correct
-   * when the statement writes.
+   * Like `run`, but no other `runAlone` statement runs at the same time. So if the statement counts rows and then
+   * inserts one, the count is still correct.
    */
   runAlone(sql: string, ...values: SqlValue[]): Promise<number>
   all(sql: string, ...values: SqlValue[]): Promise<readonly SqlRow[]>

@@ -29,8 +29,8 @@ export interface KnownProvider {
    */
   isAt(configuration: Pick<AskedProvider, 'issuer' | 'metadata'>): boolean
   /**
-   * Returns the mistakes in the configuration. Also called if discovery failed, because a wrong issuer may be the
-   * cause.
+   * Returns the mistakes in the configuration. The live check also calls this method if discovery failed, because a
+   * wrong issuer may be the cause.
    */
   mistakes(configuration: AskedProvider): readonly (Mistake | false)[]
 }
@@ -52,17 +52,14 @@ export function otherScopes(
 }
 
 /**
- * Returns a list in the metadata. Returns undefined if the provider does not publish it, or not as a list of strings.
+ * Returns a list from the provider's metadata. Returns undefined if the list is missing, or is not a list of strings.
  */
 export function publishedList(metadata: Metadata | undefined, name: keyof Metadata): readonly string[] | undefined {
   const list: unknown = metadata?.[name]
   return Array.isArray(list) && list.every((entry) => typeof entry === 'string') ? list : undefined
 }
 
-/**
- * Returns an address in the metadata. Returns undefined if the provider does not publish it, or if it is not a valid
- * address.
- */
+/** Returns an address from the provider's metadata. Returns undefined if the address is missing or invalid. */
 export function publishedAddress(metadata: Metadata | undefined, name: keyof Metadata): URL | undefined {
   const address: unknown = metadata?.[name]
   return typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined
