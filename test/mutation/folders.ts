@@ -11,8 +11,16 @@ const filesIn = (folder: string, names: readonly string[]) => names.map((name) =
 
 export const FOLDERS: readonly MutatedFolder[] = [
   { name: 'config/json', rules: ['plugin/config/json'], tests: ['test/plugin/config/json'] },
-  { name: 'config/domains', rules: ['plugin/config/domains'], tests: ['test/plugin/config/domains.test.ts'] },
-  { name: 'config/migration', rules: ['plugin/config/migration'], tests: ['test/plugin/config/migration'] },
+  {
+    name: 'config/domains',
+    rules: ['plugin/config/domains'],
+    tests: filesIn('test/plugin/config', ['domains', 'meshcentral/reading', 'read']),
+  },
+  {
+    name: 'config/migration',
+    rules: ['plugin/config/migration'],
+    tests: ['test/plugin/config/migration', ...filesIn('test/plugin/config', ['groups', 'meshcentral/reading'])],
+  },
   {
     name: 'config/credentials',
     rules: ['plugin/config/credentials'],
