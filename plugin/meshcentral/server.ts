@@ -57,6 +57,8 @@ export interface MeshDomain extends Members {
   readonly url: string
   readonly dns?: string
   readonly title?: string
+  /** The source of passwords if it is not MeshCentral itself, such as `ldap`. */
+  readonly auth?: unknown
   authstrategies?: Members
 }
 

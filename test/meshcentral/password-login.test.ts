@@ -177,6 +177,8 @@ describe('custom.password_login in a domain that signs users in by LDAP', () => 
     await setup.restart(withPasswords({ password_login: false }))
     expect(await waysOf(setup, 'admin')).to.deep.equal(onAllWays(false))
     expect(ldap.passwordsTried()).to.equal(earlier + Object.keys(WAYS).length)
+    // The ids of LDAP accounts are no login names, so only the value false can be checked.
+    expect((await pluginLines(setup)).filter(({ event }) => event === 'password-login-lockout')).to.have.length(1)
     expect(await isSignedIn(setup, await signedIn(setup, setup.person()))).to.equal(true)
   })
 })

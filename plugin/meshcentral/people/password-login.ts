@@ -4,6 +4,7 @@ import { isSameRoute } from '../../config/domains/route-names.ts'
 import { isJsonObject, membersOf } from '../../config/json/json-object.ts'
 import { replaceFunction } from '../replaced-functions.ts'
 import {
+  type MeshDomain,
   type MeshRequest,
   type MeshServer,
   type MeshUser,
@@ -164,17 +165,19 @@ export function hidePasswordFields(takenDomains: ReadonlyMap<string, TakenDomain
 
 /**
  * Returns warnings about a domain's `custom.password_login`: listed accounts that do not exist, and a domain in which
- * no site admin can sign in.
+ * no site admin can sign in. Returns none about a list in an LDAP domain. There, the list contains login names, but the
+ * id of an account is an attribute that the LDAP server chooses, such as `objectGUID`.
  *
  * @param names the accounts that may sign in with a password
  * @param hasAdminGroups whether groups of the IdP make users site admins
  */
 export function passwordLoginWarnings(
   users: Readonly<Record<string, MeshUser>>,
-  domainId: string,
+  { id: domainId, auth }: Pick<MeshDomain, 'id' | 'auth'>,
   names: ReadonlySet<string>,
   hasAdminGroups: boolean,
 ): readonly string[] {
+  if (auth === 'ldap' && names.size > 0) return []
   const path = `domains["${domainId}"].authStrategies.oidc.custom.password_login`
   const missing = [...names].filter((name) => !Object.hasOwn(users, userKey(domainId, name)))
   const hasAdmin = hasAdminGroups || Object.entries(users).some(([key, user]) => isAdminOf(domainId, names, key, user))

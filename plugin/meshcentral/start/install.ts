@@ -185,13 +185,14 @@ function reportFindings(installation: Installation, readings: readonly DomainRea
 }
 
 function passwordWarnings(
-  { web, passwordAccounts }: Installation,
+  { web, takenDomains, passwordAccounts }: Installation,
   readings: readonly DomainReading[],
   id: string,
 ): readonly string[] {
   const names = passwordAccounts.get(id)
+  const domain = takenDomains.get(id)?.domain
   const settings = readings.find(({ key }) => key === id)?.settings
-  return names ? passwordLoginWarnings(web.users, id, names, Boolean(settings?.groups?.siteadmin)) : []
+  return names && domain ? passwordLoginWarnings(web.users, domain, names, Boolean(settings?.groups?.siteadmin)) : []
 }
 
 interface PageParts {
