@@ -147,7 +147,7 @@ describe('The API over HTTP', () => {
   }
 
   // Shows: sidecar C10.5.
-  it('garbage after a request in progress gets no 400 answer', async () => {
+  it('the API does not answer 400 to garbage that follows an unfinished request', async () => {
     // An answer to the second would be taken for one to the first.
     const answer = await api.raw(`${syncText}nonsense\r\n\r\n`)
     expect(answer).to.not.include('400')

@@ -58,7 +58,7 @@ describe('Filter changes at APRS-IS', () => {
   })
 
   // Shows: sidecar C7.8, C7.9.
-  it('resends an unconfirmed filter after 10 s, and is ready only once it is confirmed', async () => {
+  it('resends an unconfirmed filter after 10 s, and is ready only after confirmation', async () => {
     await setup.start(['AA1AA-1'])
     setup.server.filterHabit = 'fixed_at_login'
     const filterChange = once(setup.server.events, 'filter')

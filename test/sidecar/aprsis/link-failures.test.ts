@@ -42,7 +42,7 @@ describe('The link to APRS-IS when connections fail', () => {
   })
 
   // Shows: sidecar C7.11.
-  it('waits longer after each failed login, and briefly again after a successful login', async () => {
+  it('waits longer after each failed login, and only briefly after a successful login', async () => {
     await setup.start([], {}, { random: () => 0.999999 })
     setup.server.refuseLogins = true
     setup.server.dropAll()
@@ -153,7 +153,7 @@ describe('The link to APRS-IS when connections fail', () => {
     await setup.ready()
   })
 
-  it('sends a comment line after half an hour without sending, even if unverified', async () => {
+  it('even an unverified login sends a comment line after half an hour without sending', async () => {
     await setup.start(['AA1AA'], { passcode: -1 })
     const written = setup.server.clients()[0]?.bytesIn ?? 0
     await setup.clock.advance(30 * 60_000 - 20_000)

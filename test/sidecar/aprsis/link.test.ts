@@ -14,7 +14,7 @@ describe('The link to APRS-IS', () => {
   const status = () => setup.link.status()
   const states = () => status().connections.map(({ state }) => state)
 
-  describe('The login of the link', () => {
+  describe('The login of the link to APRS-IS', () => {
     // Shows: sidecar 2.2.
     it('logs in with the configured callsign, and with the filter in the login line', async () => {
       await setup.start(['AA1AA-1', 'OE1ABC-7'])
@@ -106,7 +106,7 @@ describe('The link to APRS-IS', () => {
     })
   })
 
-  describe('The sending of lines', () => {
+  describe('The sending of lines to APRS-IS', () => {
     // Shows: sidecar F1.4.
     it('refuses to send a line that is too long, has line breaks or is a command', async () => {
       await setup.start([])
@@ -155,7 +155,7 @@ describe('The link to APRS-IS', () => {
     })
   })
 
-  describe('The back-pressure of the link', () => {
+  describe('The back-pressure of the link to APRS-IS', () => {
     // Shows: sidecar C7.19.
     it('pauses reading above 5,000 unhandled lines, and resumes below half', async () => {
       const held: (() => void)[] = []
@@ -201,7 +201,7 @@ describe('The link to APRS-IS', () => {
     })
   })
 
-  describe('The closing of the link', () => {
+  describe('The closing of the link to APRS-IS', () => {
     it('closing the link ends every connection, cancels all timers, and is idempotent', async () => {
       await setup.start(stationKeys(900))
       // An addition to the small connection: an overlap and a tidying are planned, and then another change.
@@ -241,7 +241,7 @@ describe('The link to APRS-IS', () => {
       expect(order).to.deep.equal(['settled', 'closed'])
     })
 
-    it('the link delivers no line after it closed', async () => {
+    it('the link to APRS-IS delivers no lines after it closed', async () => {
       await setup.start(['AA1AA'])
       setup.network.hold()
       setup.send(['AA1AA'])

@@ -96,7 +96,7 @@ describe('The avatars of the phone client', () => {
     })
 
     // Shows: sidecar 17.7.
-    it('the client caches avatars from pushes without a request, and drops cleared ones', async () => {
+    it('the client caches avatars from pushes, and drops avatars that senders cleared', async () => {
       const client = await launched()
       await receive('one')
       await client.pushReceived(push({ fromAvatarIcon: 'dog', fromAvatarHash: 'icon:dog' }))

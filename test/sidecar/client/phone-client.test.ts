@@ -111,7 +111,7 @@ describe('The phone client', () => {
     expect(setup.api.store.stations.get('N0CALL-7')?.devices[0]?.options).to.include({ anySsid: true, wantAcks: false })
   })
 
-  it('after unregister, neither a late push nor a heartbeat registers the client', async () => {
+  it('after unregister, neither a late push nor a heartbeat registers the client again', async () => {
     const client = await launched()
     await client.unregister()
     await client.unregister()

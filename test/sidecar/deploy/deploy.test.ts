@@ -164,7 +164,7 @@ describe('The deploy files for operators', () => {
     const names = [...compose.matchAll(/SIDECAR_INSTANCE: (\w+)/g)].map(([, name = '']) => name)
 
     // Shows: sidecar P1.9.
-    it('compose.yaml starts three instances that reach PostgreSQL by a socket', async () => {
+    it('compose.yaml starts three instances that reach PostgreSQL through a Unix socket', async () => {
       expect(names).to.deep.equal(['one', 'two', 'three'])
       for (const name of names) {
         expect(compose).to.include(`\n  ${name}:\n    <<: *sidecar\n`)

@@ -11,7 +11,7 @@ describe('The quick start', () => {
   const folder = temporaryFolder()
 
   // Shows: sidecar C12.10.
-  it('the quick start shows what the live check prints for its configuration', async () => {
+  it("the quick start shows the live check's output for the configuration shown there", async () => {
     const [, shown = ''] = /```text\n([\s\S]*?)```/.exec(textOf('quick-start.md')) ?? []
     const [upstream, fcm, apns] = await Promise.all([startAprsIs(), startFcm(), startApns()])
     try {

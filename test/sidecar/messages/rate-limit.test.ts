@@ -59,7 +59,7 @@ describe('The rate limit', () => {
     expect(limit.take('client 399999', 1)).to.equal(true)
   })
 
-  it('the rate limit forgets expired windows before current ones', () => {
+  it('a full rate limit forgets clients with expired windows before other clients', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 1 })
     for (let client = 0; client < 49_999; client++) limit.take(`old ${client}`, 0)
     limit.take('young', 900)

@@ -149,7 +149,7 @@ describe('The receiver of packet lines', () => {
     expect((await history('B')).map((message) => message.text.toString())).to.deep.equal(['one', 'three'])
   })
 
-  it('does not call the store if a read contains no messages', async () => {
+  it('does not call the store for a batch of lines without messages', async () => {
     const { receive, batches } = await setUp()
     await receive([packet('>status'), packet(':D        :hi')])
     await receive([])

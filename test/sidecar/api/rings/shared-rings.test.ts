@@ -7,7 +7,7 @@ import { claim, startApi } from '../../../support/running-api.ts'
 import { append, message, register, registration, temporaryStores } from '../../store/sqlite/temporary-stores.ts'
 import { answerIn, cacheOver } from './ring-answer.ts'
 
-describe('The ring cache over a shared store', () => {
+describe('The ring cache with a shared store', () => {
   const stores = temporaryStores()
   let store: Store
   beforeEach(async () => {

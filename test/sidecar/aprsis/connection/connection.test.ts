@@ -312,7 +312,7 @@ describe('A connection to APRS-IS', () => {
       expect(looked).to.equal(2)
     })
 
-    it("waits for a slow address of the server's host name before trying the next", async () => {
+    it('waits for a slow connection to one IP address before trying the next address', async () => {
       // The kernel drops what goes beyond the backlog, and takes the next packet, a second later.
       const listener = createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 })
       await once(listener, 'listening')

@@ -56,7 +56,7 @@ describe('The live check', () => {
     ])
   })
 
-  it('--check --live fails if APRS-IS does not answer the login, with a remedy', async () => {
+  it('--check --live fails and suggests a remedy if APRS-IS does not answer the login', async () => {
     const [login] = await linesOf(settings({ port: await freePort() }, {}))
     expect(login).to.match(/^fail APRS-IS login at 127\.0\.0\.1:\d+: ECONNREFUSED\. Check aprsis\.host/)
   })
