@@ -172,8 +172,8 @@ function readPage(json: unknown, readGroup: (entry: unknown) => Membership | und
 function groupByName(entry: unknown): Membership | undefined {
   const { id, displayName } = membersOf(entry)
   if (!isText(id)) return undefined
-  // Every group has a name. If the response hides it, throw, because rules with a name would not match although the
-  // user may be in the group.
+  // Every group has a name. If the response hides the name, throw, because rules with a name would not match although
+  // the user may be in the group.
   if (!isText(displayName))
     throw new Error('the access token does not give access to the names of groups: see groups.scope')
   return groupOf(displayName, [id], UUID)

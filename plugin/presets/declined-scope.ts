@@ -12,6 +12,6 @@ export function isGroupScopeDeclined(
   granted: readonly string[] | null | undefined,
 ): boolean {
   if (requested.length === 0 || !granted) return false
-  // Microsoft names scopes with or without the API's address.
+  // Microsoft returns each granted scope with or without the API's address in front.
   return !requested.some((scope) => granted.some((name) => name === scope || name.endsWith(`/${scope}`)))
 }

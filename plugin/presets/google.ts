@@ -169,8 +169,8 @@ function groupOfCompany(entry: unknown): Membership | undefined {
 }
 
 /**
- * Reads a group of any company. Rules match it by its address only. A group with a namespace has an id that is not an
- * address, so no rule matches it.
+ * Reads a group of any company. Rules match such a group by its address only. Returns null if the group's id has a
+ * namespace or is not an address, because no rule can match that group.
  */
 function groupOfAnyCompany(entry: unknown): Membership | null | undefined {
   const { group, groupKey } = membersOf(entry)

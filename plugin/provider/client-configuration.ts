@@ -78,8 +78,8 @@ export class ClientConfigurations {
 }
 
 /**
- * Sends the redirect address in token requests exactly as in the authorization request (RFC 6749, section 4.1.3).
- * openid-client derives it from the callback's address: normalized, and without its query. Many IdPs compare the two
+ * Sends the redirect address in token requests exactly as in the authorization request (RFC 6749, section 4.1.3). By
+ * itself, openid-client sends the normalized address of the callback without the query. Many IdPs compare the two
  * addresses character by character.
  */
 function withExactRedirect(fetch: Fetch, redirectUri: string): Fetch {

@@ -26,7 +26,7 @@ export interface ProviderClient extends TokenVerbs {
   authorizationUrl(transaction: Transaction, hints?: RequestHints): Promise<URL>
   /** Returns the issuer in the exact spelling that the IdP publishes. */
   issuerName(): Promise<string>
-  /** Opens the answer that the browser sent, for {@link redeem}. */
+  /** Decrypts the answer that the browser sent, and reads its state. {@link redeem} verifies the answer. */
   openAnswer(parameters: URLSearchParams): Promise<OpenedAnswer>
   readonly redeem: Redeem
   readonly renew: Renew

@@ -29,7 +29,10 @@ export function translateUserInfoFault(error: unknown): LoginError {
   )
 }
 
-/** Cause codes of exchanges that this server refused: the answer is too large, or the address does not use TLS. */
+/**
+ * Values of `causeCode` for requests that this server itself stopped: the answer was too large, or the address did not
+ * use TLS.
+ */
 const UNACCEPTABLE: readonly unknown[] = ['ANSWER_TOO_LARGE', 'PLAIN_HTTP']
 
 /**

@@ -161,8 +161,8 @@ function routeFinder(
 function routeNames(paths: RoutePaths): ReadonlyMap<string, RouteName> {
   const { authorize, callbacks, jwks, logout, backchannelLogout, frontchannelLogout } = paths
   const names = new Map<string, RouteName>()
-  // Set the callbacks first. A configured redirect address may equal the path of another route, which must then
-  // overwrite it.
+  // Set the callback paths first. A configured redirect address may have the path of another route. That route must
+  // then replace the callback.
   for (const path of callbacks) names.set(path, 'callbacks')
   names.set(backchannelLogout, 'backchannelLogout')
   names.set(frontchannelLogout, 'frontchannelLogout')

@@ -89,7 +89,8 @@ export function routePaths(base: string, redirectUri: string | undefined, preset
 export function sharedRoutePaths(presets: readonly string[]) {
   const shared = new Map<string, RoutePaths>()
   return (base: string, redirectUri: string | undefined): RoutePaths => {
-    // Join both parts by a space. The path of a URL contains no space, so different parts always give different keys.
+    // Join `base` and the path of the redirect address by a space. The path of a URL contains no space, so different
+    // pairs always give different keys.
     const key = `${base} ${redirectUri === undefined ? '' : new URL(redirectUri).pathname}`
     const paths = shared.get(key) ?? routePaths(base, redirectUri, presets)
     shared.set(key, paths)

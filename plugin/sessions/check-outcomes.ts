@@ -6,7 +6,9 @@ import { gotNoAnswer, isLostAnswer } from '../provider/faults/unanswered.ts'
 import type { CheckOutcome } from './session-check.ts'
 import { UncheckedSessions } from './unchecked-sessions.ts'
 
-/** Limit of the remembered sessions that got no answer, and of those that the IdP refused. */
+/**
+ * Limit of remembered sessions that got no answer. The same limit applies to remembered sessions that the IdP refused.
+ */
 const MOST_REMEMBERED = 1_000
 /** How long checks pause after a failure of the IdP, in milliseconds. The pause is shorter if `everyMs` is shorter. */
 const PAUSE_MS = 60_000
@@ -144,5 +146,5 @@ export class CheckOutcomes {
 
 const LOST_ANSWER =
   ' The answer to the renewal before was lost. An IdP that issues each refresh token once then ends the session. The user has to sign in again.'
-/** Names of the details that contain the reason of a failure. */
+/** Members of an error's `details` that contain the reason of a failure. */
 const REASONS = ['error', 'errorDescription', 'reason']

@@ -6,8 +6,8 @@ import type { OpenSession, SessionFilter, Sessions } from '../host/port.ts'
  * sessions but send a logout token for only one. For example, Keycloak does so when an administrator ends all sessions
  * of a user.
  *
- * Call this before the session ends on this server. If the IdP does not name the user, only that session contains who
- * the user is. The result does not include the sessions that end, because their stored data may be partly removed.
+ * Call this before the session ends on this server. If the IdP does not name the user, only that session identifies the
+ * user. The result does not include the sessions that end, because their stored data may be partly removed.
  */
 export async function otherSessions(
   sessions: Sessions,

@@ -9,7 +9,7 @@ import { revokeGroupGrants } from '../login/groups/apply-groups.ts'
 export interface RefusedUser {
   readonly settings: Pick<DomainSettings, 'key' | 'groups'>
   readonly userId: UserId
-  /** The request of the login, or null after a renewal. */
+  /** The HTTP request of the login. Null after a renewal. */
   readonly req: Request | null
   /** Ends the user's sessions. Resolves to the number of sessions that ended, or to null if it is unknown. */
   readonly endSessions: () => Promise<number | null>

@@ -20,10 +20,7 @@ export type CheckOutcome = 'active' | 'unknown' | 'unchecked' | 'refused' | { re
 export interface CheckDeps {
   readonly client: Pick<ProviderClient, 'introspect' | 'renew'>
   readonly lease: Sessions['lease']
-  /**
-   * Limit of the time since the last renewal, in milliseconds. Tokens that any process renewed more recently are not
-   * checked.
-   */
+  /** Tokens that any process renewed within this time, in milliseconds, are not checked again. */
   readonly freshMs: number
   /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
@@ -39,8 +36,8 @@ export interface CheckDeps {
 }
 
 /**
- * Checks whether a session is still alive at the IdP, and ends it here if it is not. Renews the session with its
- * refresh token (RFC 6749, section 6). If it has none, introspects its access token.
+ * Checks whether a session is still alive at the IdP. If not, ends the session on this server. Renews the session with
+ * its refresh token (RFC 6749, section 6). If it has none, introspects its access token.
  *
  * @throws the error that prevented an answer; the session then continues
  */
@@ -58,7 +55,7 @@ export async function checkSession(session: OpenSession, deps: CheckDeps): Promi
 async function checkLeased(session: OpenSession, deps: CheckDeps): Promise<CheckOutcome> {
   const { client, freshMs, now } = deps
   const { tokens, idToken, renewedAt } = await session.read()
-  // If the session has no ID token either, it ended after the check began.
+  // A session without tokens and without an ID token ended after the check began.
   if (!tokens) return idToken === null ? 'unknown' : 'unchecked'
   if (deps.isClosing()) return 'unknown'
   const { access, accessExpiresAt, refresh } = tokens

@@ -52,8 +52,8 @@ export function watchDiscovery(settings: DomainSettings, log: Log, now: () => nu
         remedy: error.message,
         ...(leftOut > 0 ? { leftOut } : {}),
       }
-      // Limit the lines, because a stranger can cause an attempt with each login. The next line contains the number of
-      // omitted lines.
+      // Limit the log lines, because a stranger can start a login, and so a discovery, at any time. The next line
+      // contains the number of omitted lines.
       if (now() < second.beganAt || now() - second.beganAt >= 1_000) second = { beganAt: now(), written: 0 }
       if (!byHand && second.written >= MOST_LINES) {
         leftOut += 1
@@ -63,7 +63,8 @@ export function watchDiscovery(settings: DomainSettings, log: Log, now: () => nu
       leftOut = 0
       const message = `OIDC: Discovery failed.${code === undefined ? '' : ` ${code}`}`
       if (!byHand) log.error('discovery-failed', message, fields)
-      // With configured endpoints, logins continue during an outage. So only its first failure is logged.
+      // If all endpoints are configured, logins continue during an outage. So only the first failure of an outage is
+      // logged.
       else if (begins) log.warn('discovery-failed', `${message} Logins use the endpoints in \`issuer\`.`, fields)
     },
     onDiscovered(metadata) {

@@ -28,8 +28,8 @@ export interface OpenedAnswer {
  * @throws LoginError `answer_invalid` if the answer is a token that cannot be opened
  */
 export async function openAnswer(parameters: URLSearchParams, identity: ClientIdentity): Promise<OpenedAnswer> {
-  // If the client requires signed answers, `verifiedParameters` later refuses an unsigned answer. Read its state
-  // nevertheless, so that the refusal ends the login that the answer belongs to.
+  // If the client requires signed answers, `verifiedParameters` later refuses an unsigned answer. Read the answer's
+  // state nevertheless. The refusal then ends the login that the answer belongs to.
   if (!isSignedMode(identity.client.response_mode) || !parameters.has('response')) {
     return { state: single(parameters, 'state'), parameters, signed: undefined }
   }

@@ -37,7 +37,7 @@ export function signerFor({ client, credentials }: ClientIdentity, algorithm: st
   return { algorithm, key: privateJwk, header: { ...thumbprints, ...(kid === null ? {} : { kid }) } }
 }
 
-/** Returns the algorithms that the Client object names for signatures of this client. */
+/** Returns the algorithms that the Client object sets for signatures by this client. */
 export function configuredSignatures(client: ClientIdentity['client']): readonly string[] {
   return [
     client.token_endpoint_auth_signing_alg,
@@ -49,7 +49,7 @@ export function configuredSignatures(client: ClientIdentity['client']): readonly
 
 /**
  * Returns the algorithms that this client's keys can sign with, in the order of the key file. For each key, the
- * algorithms in the configuration come first, because the published key names them.
+ * configured algorithms come first, because the published key may name one of them in `alg`.
  */
 export function ownAlgorithms({ client, credentials }: ClientIdentity): readonly string[] {
   const configured = configuredSignatures(client)

@@ -5,7 +5,7 @@ import type { ClientSecret } from './client-secret.ts'
 
 type Request = Parameters<Fetch>[1]
 
-/** Puts a secret into a request. Returns undefined if the request does not authenticate the client. */
+/** Sets the client secret in a request. Returns undefined if the request does not authenticate the client. */
 export type ShowSecret = (request: Request, secret: string) => Request | undefined
 
 /**
@@ -25,7 +25,7 @@ export function withCurrentSecretShown(fetch: Fetch, secret: ClientSecret, show:
     if (!(response instanceof NotedAnswer)) return response
     const { status, error } = response.refusal
     if (!isClientRefused(status, error)) return response
-    // A concurrent login may have reloaded the secret since this request was sent.
+    // Reload the secret only if no concurrent login has reloaded it since this request was sent.
     if (secret.current === shown) secret.reload()
     if (secret.current === shown || error === undefined) return response
     return fetch(url, show(init, secret.current) ?? init)

@@ -3,8 +3,8 @@ import { type ClientIdentity, configuredSignatures } from './client-signature.ts
 
 /**
  * Returns the public keys of this client in the form that IdPs need. A key that both signs and decrypts has an entry
- * for each use. An entry for encryption names its algorithm if the configuration does, because Keycloak selects the key
- * by it.
+ * for each use. An entry for encryption has an `alg` if the configuration names the algorithm, because Keycloak selects
+ * the key by its `alg`.
  */
 export function publishedKeys({ client, credentials }: ClientIdentity): readonly PublicJwk[] {
   const signatures = configuredSignatures(client)

@@ -7,7 +7,7 @@ import { ISSUED_AHEAD, ISSUED_LONG_AGO } from '../tokens/id-token-rules.ts'
 import { reasonOf } from './reason.ts'
 
 /**
- * The kind of answer that was verified. The names of its members in the Client object begin with the same text, such as
+ * The kind of answer that was verified. Members of the Client object for this kind begin with the same text, such as
  * `id_token_signed_response_alg`.
  */
 type Verified = 'id_token' | 'userinfo'
@@ -22,8 +22,8 @@ const NAMES = { id_token: 'ID token', userinfo: 'UserInfo answer' } as const
 export type TimeRules = Partial<Pick<ClientSettings, 'default_max_age' | 'require_auth_time'>>
 
 /**
- * What is wrong with an ID token or a UserInfo answer: details and a remedy for the log, and the error code if it
- * differs from `CODES`.
+ * What is wrong with an ID token or a UserInfo answer: details and a remedy for the log. `code` replaces the usual
+ * error code in `CODES`.
  */
 interface Finding {
   readonly details: Readonly<Record<string, unknown>>
@@ -43,7 +43,7 @@ export function tokenFault(error: unknown, kind: Verified, rules: TimeRules = {}
 }
 
 /**
- * Translates an objection to an ID token that one of this plugin's own checks raised.
+ * Translates an objection to an ID token. One of this plugin's own checks raised the objection.
  *
  * @param nowS seconds since 1970
  */
@@ -77,7 +77,7 @@ export function incompleteMetadata(error: unknown): LoginError | undefined {
 function findingIn(error: unknown, kind: Verified, rules: TimeRules): Finding {
   const fault = causes(error).at(-1)
   const code = membersOf(fault).code
-  // Copy the members, because the cause may be a `Response`, and `in` would find its inherited `body`.
+  // Copy the cause's own members. The cause may be a `Response`, and `in` would find the `body` that it inherits.
   const facts = { ...membersOf(fault?.cause) }
   if (code === 'OAUTH_JWT_USERINFO_EXPECTED') return unsignedUserInfo()
   if (code === 'OAUTH_KEY_SELECTION_FAILED') return unknownKey(facts)

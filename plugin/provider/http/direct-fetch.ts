@@ -49,7 +49,7 @@ export function directFetch(
       if (proxy) return await send(exchange, { ...tls, ...(await throughProxy(url, proxy, signal)) })
       // Never repeat a POST request. It may use up a code or a refresh token, and a second use makes the IdP end the
       // whole session. Send the request over a new connection, because a server may close a reused connection at that
-      // moment. Starman closes idle connections after 1 s.
+      // moment. For example, the web server Starman closes idle connections after 1 s.
       if (init.method !== 'GET') return await send(exchange, { agent: fresh[kind] })
       return await send(exchange, { agent: reused[kind] }).catch((error: unknown) => {
         // The other side closed the reused connection before it answered the request, so repeat the request.

@@ -18,8 +18,8 @@ export function endpointAddress(
 }
 
 /**
- * Returns the name of the metadata member that contains this address. For an mTLS alias, this is the name of the
- * endpoint.
+ * Returns the name of the metadata member that contains this address, such as `token_endpoint`. An mTLS alias has the
+ * same name as its endpoint.
  */
 export function endpointName(metadata: ServerMetadata, address: string): string | undefined {
   const named = [...Object.entries(metadata), ...Object.entries(metadata.mtls_endpoint_aliases ?? {})]

@@ -121,7 +121,7 @@ const SECRETS = ['client_secret', 'client_assertion', 'code', 'code_verifier', '
  */
 const SHORTEST_SECRET = 4
 
-/** Returns the secrets of the request, because some IdPs repeat them in their errors. */
+/** Returns the secrets of the request. Some IdPs repeat them in their errors, so they must be hidden in the log. */
 function secretsOf({ body, headers }: Parameters<Fetch>[1]): readonly string[] {
   const sent = body instanceof URLSearchParams ? SECRETS.flatMap((name) => body.getAll(name)) : []
   const [, credentials = ''] = (headers.authorization ?? '').split(' ')

@@ -16,8 +16,8 @@ export interface Proxy {
  * Returns the proxy for an address, according to the current `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`,
  * in upper or lower case. Returns undefined if the request needs no proxy.
  *
- * For a loopback address, only a proxy on loopback is used. Any other proxy would connect to its own machine, and
- * requests without TLS must not leave this machine.
+ * For a loopback address, only a proxy on loopback is used. Any other proxy would connect to the machine on which the
+ * proxy runs. Also, requests without TLS must not leave this machine.
  *
  * @throws ForbiddenExchange `PROXY_UNUSABLE`
  */
@@ -63,13 +63,14 @@ export async function throughProxy(url: URL, proxy: Proxy, signal: AbortSignal):
   const { address, authorization } = proxy
   const headers = authorization === undefined ? {} : { 'Proxy-Authorization': authorization }
   if (url.protocol === 'http:') return plainRequest(url, proxy)
-  // Load the package only if there is a proxy, because most servers have none.
+  // Load `https-proxy-agent` only if there is a proxy, because most servers have none.
   const { HttpsProxyAgent } = await import('https-proxy-agent')
   const name = url.hostname.replace(/^\[|\]$/g, '')
   return {
     agent: new HttpsProxyAgent(address, { headers, signal, ...VERIFIED }),
     ...VERIFIED,
-    // If the IdP's host is an IP address, the library would compare its certificate with the name of the proxy.
+    // Check the certificate against the IdP's host. If that host is an IP address, `https-proxy-agent` would use the
+    // name of the proxy instead.
     checkServerIdentity: (_name, certificate) => checkServerIdentity(name, certificate),
   }
 }

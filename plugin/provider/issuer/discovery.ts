@@ -75,7 +75,7 @@ interface Discovered {
  * - *Discovered*, after a success. Logins use the metadata at once. The first login after an hour refreshes it in the
  *   background.
  * - *Failing*, after a failed attempt, with or without metadata. A timer retries after a second. The pause then doubles
- *   after each failure, up to five minutes. The next success leads to *discovered*.
+ *   after each failure, up to five minutes. The next success ends this state.
  *
  * At most one attempt runs at a time. Metadata is never discarded, only replaced. Once closed, the issuer schedules no
  * retry and reports no failure.

@@ -19,8 +19,8 @@ export function isSameIssuer(configured: string, published: string): boolean {
 }
 
 /**
- * Whether Microsoft publishes this issuer for the configured one. Microsoft replaces the tenant's name with its id. At
- * some of these addresses, the published issuer itself has no discovery document.
+ * Whether Microsoft publishes this issuer for the configured one. Microsoft replaces the tenant's name with its id.
+ * Some of the published issuers have no discovery document of their own.
  */
 export function isOfMicrosoftTenant(configured: string, published: string): boolean {
   const [from, to] = [new URL(withoutSuffix(configured)), new URL(published)]

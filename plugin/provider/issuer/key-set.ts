@@ -25,8 +25,8 @@ export interface KeySet {
    * Returns the keys as published within the last second. So a key that the IdP adds works at once, and a key that it
    * withdraws stops working within a second. The IdP gets at most one request a second, however many callers there are.
    *
-   * @param kid the id of the needed key. If the set lacks it, the set is requested once more when the second is over.
-   *   The IdP may have added the key after the first request.
+   * @param kid the id of the needed key. If the key set lacks this key, the set is requested once more when the
+   *   second is over. The IdP may have added the key after the first request.
    * @throws LoginError `provider_unreachable`, or `id_token_invalid` if the published document is no usable key set
    */
   current(jwksUri: string, kid?: string): Promise<PublishedKeys>

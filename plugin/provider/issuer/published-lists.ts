@@ -53,7 +53,7 @@ export function unpublished(metadata: ServerMetadata, settings: DomainSettings):
       configured: scope,
       list: 'scopes_supported',
     })),
-    // PKCE is always used, so no member of the configuration names it.
+    // PKCE has no member in the configuration, because it is always used.
     { member: 'PKCE', configured: 'S256', list: 'code_challenge_methods_supported' },
   ]
   return wanted.flatMap((value) => check(value, metadata))

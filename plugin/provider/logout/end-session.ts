@@ -13,7 +13,7 @@ const MAX_HINT_LENGTH = 1_500
 /** Time limit for the check of the default logout address. The user waits for the check. */
 const CHECK_LIMIT_MS = 5_000
 
-/** The session at this server that ends. */
+/** The session on this server that the logout ends. */
 export interface EndingSession {
   readonly subject: string
   readonly sid: string | null
@@ -91,7 +91,7 @@ type IsDefaultServed = (metadata: ServerMetadata) => Promise<boolean>
 
 /**
  * Checks whether the IdP serves the default logout address. Checks again only after discovery returned new metadata.
- * Many IdPs without an end-session endpoint do not serve it.
+ * Many IdPs without an end-session endpoint do not serve this address.
  */
 function createDefaultAddressCheck({ fetch, onMissing, clock }: EndSessionDeps): IsDefaultServed {
   let checked: { readonly metadata: ServerMetadata; readonly answer: Promise<boolean> } | undefined

@@ -69,8 +69,8 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
 
   function loadKeys(address: string, token: string): Promise<PublishedKeys> {
     const keys = deps.keySet.current(address, keyIdOf(token)).catch((error: unknown) => {
-      // The logout token may be genuine even if the published keys are unusable. After `provider_unreachable`, the IdP
-      // may send it again.
+      // The logout token may be genuine even if the published keys are unusable. So throw `provider_unreachable`, after
+      // which the IdP may send the token again.
       const details = error instanceof LoginError ? error.details : { endpoint: 'jwks_uri' }
       throw new LoginError('provider_unreachable', { cause: error, details })
     })
@@ -81,9 +81,9 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
 
   /**
    * Whether one of the stored keys signed the token. Stored keys suffice if the IdP does not serve its current keys in
-   * time. For example, an IdP with a single worker serves no keys until its logout token is answered. They may include
-   * a key that the IdP has withdrawn since then. While the IdP does not answer, a thief of that key can sign users out,
-   * for at most a day. The thief cannot sign in.
+   * time. For example, an IdP with a single worker serves no keys until its logout token is answered. The stored keys
+   * may include a key that the IdP has withdrawn since then. While the IdP does not answer, a thief of that key can
+   * sign users out, for at most a day. The thief cannot sign in.
    */
   async function isSignedWith(token: string, { find }: PublishedKeys): Promise<boolean> {
     return verifySignature(token, find, rules.algorithm).then(

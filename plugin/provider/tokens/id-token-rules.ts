@@ -27,8 +27,9 @@ export function objectionToIdToken(claims: Claims, clientId: string, nowS: numbe
 }
 
 /**
- * Checks the ID token that arrived through the browser together with a code. It must follow the same rules, and
- * describe the same user, as the ID token of the token endpoint. Source: OpenID Connect Core 1.0, section 3.3.3.6.
+ * Checks the ID token that arrived through the browser together with a code. This token must follow the same rules as
+ * the ID token from the token endpoint. Both tokens must describe the same user. Source: OpenID Connect Core 1.0,
+ * section 3.3.3.6.
  */
 export function objectionToFrontToken(
   front: Claims,

@@ -5,8 +5,8 @@ import { remainingCookieBytes } from '../cookie-budget.ts'
 import type { RouteDeps } from '../strategy.ts'
 
 /**
- * Stores in the browser the path to which its login redirected it. The path is needed if a reload or the back button
- * sends the same answer again.
+ * Stores in the browser the path to which the login redirected the browser. The path is needed if a reload or the back
+ * button sends the same answer again.
  */
 export function rememberLanding(
   state: string,

@@ -11,7 +11,8 @@ import { type Revocation, revokeTokens } from './revoke-tokens.ts'
 
 /**
  * `GET` and `POST logout`: ends the session on this server, and revokes its tokens if the IdP supports that. Then
- * redirects the browser to the IdP's logout page, which redirects it back (OpenID Connect RP-Initiated Logout 1.0).
+ * redirects the browser to the IdP's logout page, which redirects the browser back (OpenID Connect RP-Initiated Logout
+ * 1.0).
  */
 export async function logout(strategy: Strategy, deps: RouteDeps, req: Request, res: Response): Promise<void> {
   const { host } = deps

@@ -10,7 +10,7 @@ const LIMIT_MS = 2_000
 
 /** The outcome of revoking a session's tokens at the IdP. */
 export interface Revocation {
-  /** The first failure, or undefined if nothing failed. */
+  /** The first error of the revocation requests, including a timeout. Undefined if there was none. */
   readonly failure: unknown
   /** Whether no request was answered, because the IdP cannot be reached or is too slow. */
   readonly isUnreachable: boolean
@@ -21,7 +21,7 @@ export interface Revocation {
  * the background, within the usual time limit. Never rejects.
  *
  * @param endsAtIdp whether the browser continues to the IdP's end-session endpoint. If so, the refresh token is revoked
- *   only if it was granted for offline use. Many IdPs end their session when its refresh token is revoked. The
+ *   only if it was granted for offline use. Many IdPs end a session when its refresh token is revoked. The
  *   end-session endpoint would then find no session, and would not sign the user out of a second IdP that the first one
  *   uses
  */
