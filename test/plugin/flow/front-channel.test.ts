@@ -16,7 +16,7 @@ describe('ID token delivered by the browser', () => {
     ['another subject than the code', { sub: 'u-1002' }, {}, /^the two ID tokens describe different users$/],
     ['one subject and the code another', {}, { sub: 'u-1002' }, /^the two ID tokens describe different users$/],
   ] as const) {
-    it(`refuses an ID token beside a code if it has ${content}`, async () => {
+    it(`refuses a code with an ID token that has ${content}`, async () => {
       const members = { response_types: ['code id_token'] }
       const { idp, signIn } = await start({ client: members, registered: members })
       // The first token of a login comes by the browser, the second from the token endpoint.

@@ -85,7 +85,7 @@ describe('groups at login', () => {
   })
 
   // Shows: plugin 6.3, 6.4, 6.6.
-  it('a user gains and loses site admin and mirrored groups with the groups claim', async () => {
+  it('a login grants and revokes site admin and mirrored groups by the groups claim', async () => {
     const setup = await withGroups({ siteadmin: ['ops', 'admins'], sync: true })
     setBob(setup, { groups: ['ops', 'radio'] })
     const first = await setup.signIn('bob')

@@ -76,7 +76,7 @@ describe('revocations in PostgreSQL', () => {
     expect(rows).to.deep.equal([{ key: 'another' }, { key: 'long' }])
   })
 
-  it("an unexpired revocation is kept even if our clock is ahead of the database's", async () => {
+  it('an unexpired revocation is kept if the clock is ahead of the database clock', async () => {
     const clock = Date.now()
     const table = 'ahead'
     await pgRevocations(pool(), { table }).revoke(['a key'], clock, clock + HOUR_MS)

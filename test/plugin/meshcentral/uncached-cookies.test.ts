@@ -71,7 +71,7 @@ describe('cookies on answers that a cache may keep', () => {
     expect(await namesFor('another=1; xid=e30=')).to.include.members(['other', 'xid', 'xid.sig'])
   })
 
-  it('session cookies of the plugin, and no others, are Secure behind a TLS offloader', async () => {
+  it('adds Secure to session cookies of the plugin, and to no others', async () => {
     const more = { oidcSignIn: session('h').signIn }
     expect((await answer('/', undefined, { more })).isSecure).to.equal(true)
     expect((await answer('/', undefined, { method: 'post', more })).isSecure).to.equal(true)

@@ -111,7 +111,7 @@ describe('azure preset', () => {
   describe('groups claim in the token while groups.claim is not set', () => {
     const claims = { groups: [OPS.id, STAFF.id] }
 
-    it('requests nothing from Graph if all rules are object ids and none is mirrored', async () => {
+    it('requests nothing from Graph if all rules are object ids and no group is mirrored', async () => {
       const rights = { [ADMINS.id]: ['manageusers'] }
       for (const groups of [{}, { required: OPS.id.toUpperCase(), siteadmin: ADMINS.id, rights }]) {
         expect(names(await memberships(groups, claims))).to.deep.equal([OPS.id, STAFF.id])

@@ -102,7 +102,7 @@ export function failuresContract(subject: () => Subject): void {
     expect(subject().api.requests).to.deep.equal([])
   })
 
-  it('the reason of a failure does not contain an access token with invalid characters', async () => {
+  it('the error of a failed request omits an access token with invalid characters', async () => {
     expect(await reasonOf(memberships(vendorAccess(), 'a-secret\nwith a second line'))).to.match(/TypeError$/)
   })
 }

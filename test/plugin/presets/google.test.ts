@@ -125,7 +125,7 @@ describe('google preset', () => {
     ])
   })
 
-  it('requests the groups of a Google administrator once, inside the company', async () => {
+  it("a Google administrator's groups are read in one request, without foreign groups", async () => {
     await start({ administrators: [ALICE] })
     api.setGroups(ALICE, { direct: [group('ops'), group('fake', { customer: 'C999' })] })
     expect(names(await memberships())).to.deep.equal(['The ops'])

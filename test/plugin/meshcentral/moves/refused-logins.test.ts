@@ -56,7 +56,7 @@ describe('refused logins of users who have an account', () => {
     expect(pairs()).to.deep.equal([])
   })
 
-  it('lists an issuer_changed refusal only if the account has the same address', () => {
+  it('lists an issuer_changed refusal only if account and user have the same address', () => {
     const other = refusedLogins(['user//tom'], [NEW_ID, { email: 'eve@example.test' }])
     other.refusals.note('', TOM, 'issuer_changed')
     expect(other.pairs()).to.deep.equal([])

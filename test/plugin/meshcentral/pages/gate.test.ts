@@ -20,7 +20,7 @@ describe('address lists of MeshCentral', () => {
     )
   })
 
-  it('address lists contain addresses, IPv6 ranges and IPv4 addresses in IPv6 form', () => {
+  it('an address list matches single addresses, ranges, and IPv4 in IPv6 form', () => {
     expect(isListed('10.1.2.3', ['10.1.2.3'])).to.equal(true)
     expect(isListed('10.1.2.4', ['10.1.2.3'])).to.equal(false)
     expect(isListed('2001:db8::1', ['2001:db8::/32'])).to.equal(true)
@@ -36,7 +36,7 @@ describe('address lists of MeshCentral', () => {
     expect(isListed('nonsense', ['0.0.0.0/0', '::/0'])).to.equal(false)
   })
 
-  it('admits addresses that are on the allow list, if there is one, and not blocked', () => {
+  it('admits an address unless it is blocked or missing from a configured allow list', () => {
     expect(admitsAddress({}, '10.0.0.1')).to.equal(true)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '10.0.0.1')).to.equal(false)
     expect(admitsAddress({ userblockedip: ['10.0.0.0/8'] }, '11.0.0.1')).to.equal(true)
@@ -48,7 +48,7 @@ describe('address lists of MeshCentral', () => {
 })
 
 describe('login key of a domain', () => {
-  it('a domain with login keys requires one of them', () => {
+  it('a domain with login keys accepts only requests with one of these keys', () => {
     expect(loginKeyOf(domain(), 'any')).to.equal(undefined)
     const keyed = domain({ loginkey: ['one', 'two'] })
     expect(loginKeyOf(keyed, 'two')).to.equal('two')

@@ -39,7 +39,7 @@ describe('lease of a session among servers that share a database', () => {
     expect(await take()).to.be.a('function')
   })
 
-  it('at most one of several simultaneous servers gets the lease, however slow', async () => {
+  it('at most one of several simultaneous servers gets the lease if writes are slow', async () => {
     for (const delays of [
       [0, 0, 0],
       [0, 100, 200],

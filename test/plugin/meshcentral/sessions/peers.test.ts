@@ -56,7 +56,7 @@ describe('sessions at peer servers of MeshCentral', () => {
     expect(second.revocations.latest([keyOfSealed(USER)])).to.equal(second.clock.now() + 5_000)
   })
 
-  it('a session that a peer ended also ends on this server if only a relay used it', async () => {
+  it('a session that a peer ended ends on this server even if only a relay used it', async () => {
     const db = databaseOf()
     const [first, second] = [await setUp(db), await setUp(db)]
     for (const { user, x, signIn } of [session('before', 1_000), session('after', 15_001)]) {

@@ -188,7 +188,7 @@ describe('cookie that MeshCentral seals', () => {
   })
 
   // Shows: plugin 10.17.
-  it("a guest's cookie opens no upload form if the body arrives after the headers", async () => {
+  it("a guest's cookie authorizes no upload if the body arrives after the headers", async () => {
     const all = await setUp()
     const request = new EventEmitter()
     let opened: MeshCookie | null | undefined

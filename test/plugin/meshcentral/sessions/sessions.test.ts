@@ -113,7 +113,7 @@ describe('session of MeshCentral', () => {
     expect(counting()).to.deep.equal([false, false])
   })
 
-  it("reads MeshCentral's ended sessions once even if many end together", async () => {
+  it("reads MeshCentral's list of ended sessions once even if many end together", async () => {
     const { web, open, sessions, clock } = await setUp({ now: 100_000_000 })
     let readings = 0
     const destroyed = new Proxy<Record<string, number>>(

@@ -149,7 +149,7 @@ describe('redeeming the IdP answer of a login', () => {
     })
   })
 
-  it('refuses a login if the browser brings two ID tokens', async () => {
+  it('refuses a login if the browser sends two ID tokens', async () => {
     const { answer, redeem } = await answerWith(FRONT)
     answer.append('id_token', String(answer.get('id_token')))
     expect(await refusal(redeem())).to.include({

@@ -17,7 +17,7 @@ import { until } from '../../../support/until.ts'
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
 
 /** `flow/proxy.test.ts` has whole logins through a proxy. */
-describe('proxy of the environment', () => {
+describe('proxy from environment variables', () => {
   const open: (() => unknown)[] = []
   proxyEnvironment()
   afterEach(async () => {

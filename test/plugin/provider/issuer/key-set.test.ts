@@ -100,7 +100,7 @@ describe('key set of an IdP', () => {
     expect(atHand && idsIn(atHand)).to.deep.equal(['new'])
   })
 
-  it('an error status means provider_unreachable, unusable keys mean id_token_invalid', async () => {
+  it('an unusable key set is id_token_invalid, an unavailable one provider_unreachable', async () => {
     for (const [answer, code] of [
       [new Response('', { status: 500 }), 'provider_unreachable'],
       [new Response('', { status: 302 }), 'provider_unreachable'],

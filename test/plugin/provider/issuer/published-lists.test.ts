@@ -10,7 +10,7 @@ const missing = (metadata: object, oidc: object = {}) =>
   )
 
 describe('lists that an IdP publishes', () => {
-  it('reports nothing if the IdP publishes no list, or one that is no array', () => {
+  it('reports nothing about a published list that is missing or not an array', () => {
     expect(missing({})).to.deep.equal([])
     expect(missing({ scopes_supported: 'openid', response_types_supported: { code: true } })).to.deep.equal([])
   })
