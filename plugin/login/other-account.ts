@@ -20,8 +20,8 @@ export async function accountUnderSubject(
 }
 
 /**
- * Returns the warning about an account under another id, for the log and the administrator's page. Never show it to the
- * user, because it reveals which accounts exist.
+ * Returns the warning that the user has an account under another id. The warning is for the log and the administrator's
+ * page. Never show it to the user, because it reveals which accounts exist.
  */
 export function otherAccountWarning(domain: string, user: UserId, otherAccount: UserId): AuthLogEntry {
   return { level: 'warn', event: 'account-under-other-id', message: OTHER_ID, domain, fields: { user, otherAccount } }

@@ -92,7 +92,7 @@ class SessionGuard {
 
   /**
    * Whether this process's memory shows that the session is valid. Nearly every session passes this check. The method
-   * is synchronous, because a promise here took a fifth of the time that serving a small file takes.
+   * is synchronous, because waiting for a promise here took a fifth of the time in which a small file is served.
    */
   #countsByMemory(request: MeshRequest, session: SeenSession): boolean {
     const { sessions, open, domains, isLocked } = this.#options

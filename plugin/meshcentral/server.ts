@@ -9,7 +9,7 @@ export interface MeshServer {
   readonly db: MeshDatabase
   /** MeshCentral's version. */
   readonly currentVer?: unknown
-  /** The folder of its configuration and its database. */
+  /** The folder of MeshCentral's configuration and database. */
   readonly datapath: string
   /** The web server. Missing until MeshCentral has set up its HTTP routes. */
   readonly webserver?: MeshWeb | null

@@ -11,9 +11,9 @@ type Handle = (req: IncomingMessage & { readonly ws?: MeshSocket }, res: ServerR
  * The next user who requests the file would then be signed in as another user. Pages and keep-alive requests still
  * renew sessions.
  *
- * It also adds `Secure` to cookies of the plugin's sessions.
+ * This middleware also adds `Secure` to cookies of the plugin's sessions.
  *
- * It also keeps answers from starting an empty session. MeshCentral sets an empty session with each answer to a request
+ * Third, it keeps answers from starting an empty session. MeshCentral sets an empty session with each answer to a request
  * without a session. A late answer would overwrite the cookie of a login that another tab has finished in the meantime.
  * If several tabs signed in, none would stay signed in.
  *

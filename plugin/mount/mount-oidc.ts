@@ -68,8 +68,8 @@ export interface MountOptions {
    */
   readonly unknownKeys?: 'error' | 'warn'
   /**
-   * Whether a preset applies although `custom.preset` is not configured, if the custom object contains a member of that
-   * preset. A configured issuer then replaces the preset's issuer. Default: false.
+   * Whether a member of a preset in the custom object selects that preset, even without `custom.preset`. A configured
+   * issuer then replaces the preset's issuer. Default: false.
    */
   readonly inferPresets?: boolean
   /**

@@ -42,8 +42,8 @@ export function requiresAuth(oidc: Pick<Oidc, 'account' | 'loginUrl'>): Middlewa
         res.end()
       }
     }
-    // Catch errors of `answer` too. If the server has already responded, for example after a time limit, `setHeader`
-    // throws.
+    // Pass errors of `answer` to `next` too. In `answer`, `setHeader` throws if the server has already responded, for
+    // example after a time limit.
     oidc.account(req).then(answer).catch(next)
   }
 }

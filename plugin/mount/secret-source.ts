@@ -5,7 +5,10 @@ import { readTextFile } from './read-text-file.ts'
 
 const RELOADED = '`client.client_secret_file` now contains another secret, which is used from now on.'
 
-/** Creates a source that reads a domain's client secret from its file again and logs the outcome. */
+/**
+ * Creates an object that rereads a domain's client secret file. It logs when the file contains a new secret, and when
+ * the file is unusable.
+ */
 export function secretSource(domain: string, log: Pick<Log, 'info' | 'warn'>): SecretSource {
   return {
     read: (file) => readSecretFile(file, readTextFile),

@@ -84,7 +84,7 @@ export function groupOf(
 
 /**
  * Whether a name in a rule matches this group. Names match exactly, including case. Object ids match in any letter
- * case, because vendors show the same id in both cases.
+ * case, because vendors write the same id sometimes in upper case and sometimes in lower case.
  */
 export function isNamed({ name: groupName, aliases }: Membership, name: string): boolean {
   if (groupName === name || aliases.includes(name)) return true

@@ -31,7 +31,7 @@ export interface Landings {
   find(state: string, session: Session | undefined, rules: CookieRules, cookies: Cookies): string | undefined
 }
 
-/** @param secret the host's secret. Without one, the cookies with paths become unreadable when the process restarts */
+/** @param secret the host's secret. If it is undefined, a restart of the process makes all stored paths unreadable */
 export function createLandings(secret: string | undefined, now: () => number): Landings {
   const seal = createSeal(secret ?? randomBytes(32), 'login landing')
   /**

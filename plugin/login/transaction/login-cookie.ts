@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { parseCookie, stringifySetCookie } from 'cookie'
 
-/** The attributes that a domain needs for its login cookies. */
+/** The settings that determine the attributes of a domain's login cookies. */
 export interface CookieRules {
   /**
    * Whether the callback uses TLS. If so, cookies get `Secure` and the `__Host-` prefix, so that no other host of the

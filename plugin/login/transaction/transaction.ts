@@ -17,7 +17,7 @@ const MOST_BYTES_PER_BROWSER = 4_500
  */
 const MOST_FINISHED = 10_000
 
-/** A login in progress. The IdP's answer is verified against it. */
+/** A login in progress, with the values that are needed to verify the IdP's answer. */
 export interface Transaction {
   readonly domainKey: string
   readonly state: string
@@ -64,7 +64,7 @@ export interface Transactions {
   isUnderWay(domainKey: string, rules: CookieRules, cookies: Cookies): boolean
 }
 
-/** @param secret the host's secret. Without one, a restart of the process ends all logins in progress */
+/** @param secret the host's secret. If it is undefined, a restart of the process ends all logins in progress */
 export function createTransactions(secret: string | undefined, now: () => number): Transactions {
   const seal = createSeal(secret ?? randomBytes(32), 'login transaction')
   /**

@@ -34,7 +34,7 @@ export interface MoveRequest {
   readonly to: string
   /** Whether to lock the old account after its rights and settings were moved. */
   readonly lock: boolean
-  /** The name of the site admin who requested the move. */
+  /** The name of the site admin who requested this move of an account. */
   readonly by: string
 }
 
@@ -256,7 +256,8 @@ export class AccountMoves {
     let isChanged = false
     for (const kind of ['ws', 'im', 'nt']) {
       const [old, present] = [await this.#read(kind + from._id), await this.#read(kind + to._id)]
-      // If the new account has such a record too, only page settings (`ws`) are overwritten. Its image and notes stay.
+      // If the new account has a record of this kind, only page settings (`ws`) are overwritten. The image and notes of
+      // the new account stay.
       if (!old || (present && kind !== 'ws')) continue
       const copy = { ...old, _id: kind + to._id }
       if (isDeepStrictEqual(copy, present)) continue

@@ -1,7 +1,7 @@
 import { isLocked, type MeshUser, type MeshWeb, SITE_ADMIN, userKey } from '../server.ts'
 import { siteLimits } from './merged-rights.ts'
 
-/** The rights of an account, as the page that moves them shows them. */
+/** The rights of an account, as shown on the page that moves accounts. */
 export interface Holdings {
   /** MeshCentral's id, `user/<domain>/<name>`. */
   readonly id: string

@@ -15,7 +15,7 @@ export function updatePeerPages(
 ): void {
   if (!server.multiServer) return
   const HandleEvent = (source: unknown, event: unknown) => {
-    // Handle only changes that the database itself reports. The source of such an event is the database.
+    // Handle only changes that the database itself reports: events with the database as `source`.
     if (source !== server.db || !isJsonObject(event) || event.action !== 'accountchange') return
     const id = String(event.userid)
     const user = Object.hasOwn(web.users, id) ? web.users[id] : undefined

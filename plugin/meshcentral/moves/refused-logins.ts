@@ -12,8 +12,8 @@ export interface RefusedLogin {
   /** MeshCentral's id of the existing account. */
   readonly from: string
   /**
-   * MeshCentral's id of the account that belongs to the refused login. It may not exist yet. Equals `from` if the
-   * account belongs to another issuer (`issuer_changed`).
+   * MeshCentral's id of the account that belongs to the refused login. The account may not exist yet. Equals `from` if
+   * the account belongs to another issuer (`issuer_changed`).
    */
   readonly to: string
   readonly code: RefusalWithOldAccount
@@ -32,7 +32,7 @@ const DAY_MS = 24 * 60 * 60_000
  * must have verified the address. Only the ids of both accounts are stored, in memory.
  */
 export class RefusedLogins {
-  /** Since when refusals are stored, in milliseconds since 1970. */
+  /** When this object began to store refusals, in milliseconds since 1970. */
   readonly since: number
   readonly #web: Pick<MeshWeb, 'users'>
   readonly #clock: Pick<Clock, 'now'>
@@ -56,7 +56,7 @@ export class RefusedLogins {
     this.#byDomain.set(domainId, [...latest, ...earlier].slice(0, MOST_REFUSALS))
   }
 
-  /** Returns the refusals of the last days, the latest first. */
+  /** Returns the refusals of the last few days, the latest first. */
   of(domainId: string): readonly RefusedLogin[] {
     const oldest = this.#clock.now() - LISTED_DAYS * DAY_MS
     return (this.#byDomain.get(domainId) ?? []).filter(({ time }) => time >= oldest)

@@ -179,7 +179,7 @@ export function meshAdminPage(options: AdminPageOptions): AdminPage {
   }
 }
 
-/** Keeps the first item of each pair of accounts. */
+/** Removes repeated suggestions. Keeps the first suggestion for each two accounts. */
 function withoutDuplicates<Pair extends Suggestion>(pairs: readonly Pair[]): readonly Pair[] {
   const keyOf = ({ from, to }: Pair) => JSON.stringify([from, to])
   return [...new Map(pairs.toReversed().map((pair) => [keyOf(pair), pair])).values()].reverse()

@@ -103,7 +103,7 @@ function rangeOf(text: string): { readonly address: ipaddr.IPv6; readonly bits: 
 function mapped(text: string): ipaddr.IPv6 | undefined {
   // Refuse abbreviated addresses such as `127.1` and `0x7f000001`, which the library would accept.
   if (isIP(text) === 0) return undefined
-  // Remove the zone of an IPv6 address, because the library accepts only letters and digits in it.
+  // Remove the zone of an IPv6 address (such as `%eth0`). The library accepts only letters and digits in a zone.
   const address = ipaddr.parse(text.replace(/%.*/s, ''))
   return address instanceof ipaddr.IPv4 ? address.toIPv4MappedAddress() : address
 }

@@ -242,7 +242,7 @@ const MOST_ADDRESS_CHARACTERS = 1_000
  * a proxy with default settings refuses answers with a few thousand bytes of headers.
  */
 const MOST_LINK_BYTES = 600
-/** Whether MeshCentral itself is about to show a message. That message takes precedence. */
+/** Whether MeshCentral itself is about to show a message. In that case, the plugin shows none. */
 function hasMessage({ session }: MeshRequest): boolean {
   return typeof session?.messageid === 'number'
 }

@@ -23,9 +23,9 @@ export interface MovePage {
   readonly to: Holdings | undefined
   readonly suggestions: readonly Suggestion[]
   readonly waiting: readonly WaitingUser[]
-  /** Since when refused logins are stored, in milliseconds since 1970. */
+  /** When the server began to store refused logins, in milliseconds since 1970. */
   readonly waitingSince: number
-  /** Sent with the form. It proves that the request came from this page. */
+  /** The form sends this token, which proves that the request came from this page. */
   readonly token: string
   readonly look: 'night' | 'day' | null
   /** The outcome of the move, if the site admin has just requested one. Otherwise null. */

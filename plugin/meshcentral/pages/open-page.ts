@@ -9,8 +9,9 @@ type PageSocket = MeshSocket & { [IS_PAGE]?: true }
  * call them.
  *
  * `signedOut` reloads the page after its session ended, which leads to the login page. Without it, the page would say
- * that the server is down. It does not reload a page that the user is leaving, because that would delay a logout. It
- * stops after five reloads in a minute. Otherwise a page would reload forever if its socket does not send the cookie.
+ * that the server is down. `signedOut` does not reload a page that the user is leaving, because that would delay a
+ * logout. It stops after five reloads in a minute. Otherwise a page would reload forever if its socket does not send
+ * the cookie.
  *
  * `goPageEnd` shows site admins a link to the status page on *My Server*. MeshCentral's list of plugins shows only
  * plugins that were installed through that list.

@@ -75,8 +75,8 @@ export class PasswordLogin {
   }
 
   /**
-   * Replaces MeshCentral's `authenticate`. It refuses before the password is compared, so that no answer reveals
-   * whether the password is right.
+   * Replaces MeshCentral's `authenticate`. The replacement refuses a sign-in before the password is compared, so that
+   * no answer reveals whether the password is right.
    */
   refuseSignIns(web: Partial<Pick<MeshWeb, 'authenticate'>>): void {
     if (this.#accounts.size === 0) return
@@ -99,7 +99,10 @@ export class PasswordLogin {
     )
   }
 
-  /** Refuses account creation and password reset. Install it after MeshCentral's middleware and before its routes. */
+  /**
+   * Returns a handler that refuses account creation and password reset. Install the handler after MeshCentral's
+   * middleware and before MeshCentral's routes.
+   */
   forms({ bodyParser }: Pick<MeshWeb, 'bodyParser'>): RequestHandler {
     // Use the same parser as MeshCentral's own routes, so that they do not parse the body again.
     const parse = bodyParser.urlencoded({ extended: false })

@@ -25,8 +25,8 @@ export class MeshUserGroups implements UserGroups {
   /** The `membershipType` values of groups that the plugin mirrors. */
   readonly #marks: ReadonlySet<string>
   /**
-   * Ids of the groups for which `#warnOfNamesake` has looked for a group of the same name. It does so once after a
-   * start.
+   * Ids of the groups for which `#warnOfNamesake` has looked for another group of the same name. It checks each group
+   * once after a start.
    */
   readonly #compared = new Set<string>()
 
@@ -176,8 +176,8 @@ function announceMembership(server: MeshServer, web: MeshWeb, user: MeshUser): v
 /**
  * Returns the possible ids of a mirrored group: the id that the built-in strategy gives it, and another id in case the
  * first is taken. The first id is a digest of the name, as in all strategies of MeshCentral. So a group that LDAP or
- * SAML mirrors under the same name has the same first id. The second id is a keyed digest. So no choice of a group's
- * name makes its first id equal to another group's second id.
+ * SAML mirrors under the same name has the same first id. The second id is a keyed digest. Otherwise a group could get
+ * a name that makes its first id equal to the second id of another group.
  */
 function mirroredIds(domainId: string, name: string): readonly string[] {
   const hashes = [createHash('sha384').update(name), createHmac('sha384', OURS).update(name)]

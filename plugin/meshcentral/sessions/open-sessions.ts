@@ -146,8 +146,8 @@ export class OpenSessions {
   *inUse(domainKey: string, forMs: number): Iterable<SeenSession> {
     const ofDomain = [...this.#sessions.values()].filter(({ session }) => session.signIn.domainKey === domainKey)
     const sealedKeys = new Set([...this.#sealed.values()].flatMap(({ keys }) => keys))
-    // Compare only the first key of a session, because no other session has it. The owner of a tunnel cookie may have
-    // the keys of several sessions.
+    // Compare only the first key of a session, because other sessions may share the other keys. The owner of a tunnel
+    // cookie may have the keys of several sessions. All of these sessions count as in use.
     const isUsed = ({ sockets, keys }: TrackedSession) => sockets.size > 0 || sealedKeys.has(keys[0] ?? '')
     for (const { session } of dueSessions(forMs, ofDomain, this.#clock, isUsed)) yield session
   }
@@ -178,7 +178,7 @@ export class OpenSessions {
     const ended = selected(this.#sessionKeys, selector)
     for (const session of ended) this.#drop(session)
     const sealed = selected(this.#sealedKeys, selector)
-    // The socket of a page belongs to its session and to a sealed cookie. The set removes such duplicates.
+    // A page's socket is found twice, by its session and by a sealed cookie. The set removes such duplicates.
     closeAll(new Set([...ended, ...sealed].flatMap(({ sockets }) => [...sockets])))
   }
 

@@ -21,7 +21,7 @@ interface RevocationRow {
 
 const TYPE = 'meshcompanion'
 const PREFIX = `${TYPE}/ended/`
-/** The key that revokes every session. */
+/** The revocation key of all sessions: revoking it revokes every session. */
 const EVERYTHING = 'everything'
 /**
  * Limit of stored revocations. Beyond it, the oldest are dropped. Sessions that began before a dropped revocation are
@@ -118,8 +118,7 @@ export class RevokedSessions implements RevocationStore {
       this.#isLoaded = true
       if (this.#onUnread) this.#scheduleRead(this.#onUnread)
     })
-    // Retry after a failed read. Callers that wait for the read get its error, so no user is signed in until a read
-    // succeeds.
+    // Retry after a failed read. Callers that are waiting get the error. No user is signed in until a read succeeds.
     attempt.catch(() => {
       this.#timers.retry = this.#clock.after(RETRY_MS, () => {
         this.#loading = this.#load()

@@ -36,8 +36,8 @@ export function sealedBySession(options: SealedCookiesOptions): Pick<MeshServer,
       return current.session?.user === user ? ownerOf(current.session) : (current.brought.get(user) ?? NO_OWNER)
     const named = typeof x === 'string' ? open.named(user, x) : undefined
     if (named) return ownerOf(named)
-    // Requests that do not pass the guard have no current work. Among these, only web relays seal cookies for a port of
-    // a device.
+    // Requests that do not pass the guard have no current work. Among such requests, only those of web relays seal
+    // cookies for a port of a device.
     const isTunnel = nodeid !== undefined && tcpport !== undefined
     const relayed = isTunnel ? open.relays.ownerOf(user, (owner) => hasEnded(owner, user)) : undefined
     return relayed ?? { kind: 'unknown', sealedAt: now() }
@@ -99,7 +99,9 @@ export function userOf(cookie: MeshCookie): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/** Whether this cookie opens a web relay. Call this only for cookies in requests that do not pass the guard. */
+/**
+ * Whether this cookie opens a web relay. The result is valid only for cookies in requests that do not pass the guard.
+ */
 function opensRelay(cookie: MeshCookie): boolean {
   return isGuestCookie(cookie) || (typeof cookie.ruserid === 'string' && typeof cookie.x === 'string')
 }

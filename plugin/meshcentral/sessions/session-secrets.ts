@@ -92,7 +92,7 @@ export class SessionSecrets {
    */
   async replace(handle: string, tokens: SessionTokens): Promise<void> {
     const key = keyOfHandle(handle)
-    // Another server with the same database may have stored the tokens.
+    // Look in the database too, because another server may have stored the tokens.
     if (!this.#entries.has(key)) this.#index((await this.#recordOf(key)) ?? {})
     const entry = this.#entries.get(key)
     // If the session has ended, there is no entry for it. Its tokens must not be stored again.

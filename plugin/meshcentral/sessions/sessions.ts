@@ -287,8 +287,8 @@ export class MeshSessions implements Sessions {
   #keepTokens(signIn: SignIn, { handle, startedAt }: CookieSignIn): void {
     const { open, secrets, onFailure } = this.#options
     const dropped = secrets.keep(signIn, handle, startedAt + this.#maxAgeMs)
-    // End the session that lost its tokens. Without tokens, the plugin cannot ask the IdP about it, so it could outlive
-    // the session at the IdP.
+    // End the session whose tokens were dropped. Without tokens, the plugin cannot ask the IdP whether that session has
+    // ended at the IdP.
     if (dropped) this.#endByKeys([dropped], this.#now() + this.#maxAgeMs, open.find([dropped])).catch(onFailure)
   }
 

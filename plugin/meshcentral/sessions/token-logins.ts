@@ -23,8 +23,8 @@ export interface TokenLoginsOptions {
 }
 
 /**
- * Why a token was refused. `unattributed` means that its request is unknown. The plugin could not end a session or
- * socket that the token opens.
+ * Why a token was refused. `unattributed` means that the request with the token is unknown. If such a token worked, the
+ * plugin could not end the sessions and sockets that it opens.
  */
 type Refusal = Extract<TokenVerdict, { readonly works: false }>['reason'] | 'unattributed'
 

@@ -18,7 +18,10 @@ interface UserRelays {
    * relay.
    */
   readonly sessions: Map<string, SessionOwner>
-  /** Whether a guest, a login token or an unidentified session opened a relay too. */
+  /**
+   * Whether a relay was also opened by a guest, a login token, or a session that is unknown or was dropped from
+   * `sessions`.
+   */
   hasOthers: boolean
 }
 
@@ -75,8 +78,8 @@ export class WebRelays {
     if (!relays) return undefined
     const all = [...relays.sessions.values()]
     const open = all.filter((owner) => !hasEnded(owner))
-    // If all sessions ended, the cookie gets an owner that ended and cannot open a tunnel. A request may still wait in
-    // a web relay and need the cookie.
+    // If all sessions ended, return an owner that ended. A request that still waits in a web relay may seal a cookie.
+    // That cookie must not open a tunnel.
     const candidates = open.length > 0 || relays.hasOthers ? open : all
     return candidates.length === 0 ? undefined : commonOwner(candidates)
   }

@@ -201,7 +201,7 @@ interface PageParts {
   readonly readings: readonly DomainReading[]
   readonly settings: PluginSettings
   readonly refusedLogins: RefusedLogins
-  /** Notes about the server. */
+  /** Notes about the server's settings that an administrator should read. */
   readonly notes: readonly string[]
   readonly secret: string
   /** Ids of the domains whose users sign in through the plugin. */
