@@ -142,7 +142,7 @@ describe('imports between modules', () => {
       })
     }
 
-    it(`shared root files of the ${half} import only each other`, () => {
+    it(`root files of the ${half} that all layers share import only each other`, () => {
       const wrong = violations(
         imports,
         ({ from, to }) => shared.includes(from) && to.startsWith(`${half}/`) && !shared.includes(to),
@@ -196,7 +196,7 @@ describe('imports between modules', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('each push, database and OpenID library is imported only by its own folder', () => {
+  it('each library for push, database or OpenID Connect is imported by only one folder', () => {
     const keepers: Record<string, RegExp> = {
       'firebase-admin': /^sidecar\/push\/fcm\//,
       'google-auth-library': /^sidecar\/push\/fcm\//,

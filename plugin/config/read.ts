@@ -83,7 +83,7 @@ export function domainReader(presets: readonly PresetRules[]): DomainReader {
 /**
  * Reads one domain.
  *
- * @param claimed maps the addresses of the domains read so far to their keys
+ * @param claimed maps the address of each domain read so far to the domain's key
  */
 function readDomain(
   entry: FoundDomain,

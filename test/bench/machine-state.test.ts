@@ -5,7 +5,7 @@ const IDLE: Reading = { all: 1000, used: 400, stolen: 10, ours: 100, load: 0.5 }
 const QUIET: Reading = { all: 2000, used: 1100, stolen: 15, ours: 790, load: 1.8 }
 
 describe("report of the machine's load during benchmarks", () => {
-  it('reads steal and load from /proc/stat and /proc/loadavg', () => {
+  it('reads the stolen CPU time and the load average from /proc', () => {
     const stat = 'cpu  100 20 30 400 5 6 7 80 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\nintr 5\n'
     deepStrictEqual(parseReading(stat, '3.06 2.36 2.53 12/221 29828\n', 9), {
       all: 648,

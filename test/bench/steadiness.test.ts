@@ -38,7 +38,7 @@ describe('steady rate in a benchmark', () => {
     deepStrictEqual(medians(turns, 'perSecond'), { ours: 9, peer: 7, steady: true })
   })
 
-  it('reports a rate as not steady if it is not steady at the limit of measurements', async () => {
+  it('reports a rate as not steady after the maximum number of unsteady measurements', async () => {
     let rate = 1
     const grows = async () => {
       rate *= 2

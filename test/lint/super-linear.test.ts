@@ -43,7 +43,7 @@ describe('check for slow regular expressions', () => {
       expect(isLinear(pattern), String(pattern)).to.equal(true)
   })
 
-  it('finds regular expressions in literals and in arguments of RegExp, with lines', () => {
+  it('finds regular expressions in literals and RegExp calls, with their line numbers', () => {
     const value = '$' + '{a}'
     const calls = [`new RegExp(\`^${value}\\\\s*$\`, 'i')`, "RegExp('y')", `RegExp(String.raw\`\\d${value}\`)`]
     const text = ['const a = /x+/g', ...calls, 'const b = 4 / 2 / 1'].join('\n')

@@ -10,8 +10,8 @@ export function withoutSuffix(issuer: string): string {
 
 /**
  * Returns a normalized spelling of an issuer, for comparisons. Removes a trailing slash, a default port and
- * `/.well-known/openid-configuration`. Converts scheme and host to lower case, and adds a missing `https://`. Returns a
- * text that is not an address unchanged.
+ * `/.well-known/openid-configuration`. Converts scheme and host to lower case, and adds a missing `https://`. If the
+ * text is not an address, returns it unchanged.
  */
 export function issuerSpelling(issuer: string): string {
   const address = withoutSuffix(/^[a-z]+:\/\//i.test(issuer) ? issuer : `https://${issuer}`)

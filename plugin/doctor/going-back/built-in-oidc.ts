@@ -94,7 +94,8 @@ function groupsFor(groups: JsonObject, { required, siteadmin, sync, scope }: Gro
   const { scope: written, ...rest } = without(groups, UNREAD.groups)
   return {
     ...rest,
-    // Replace an empty list. The built-in strategy would ignore it and admit every user.
+    // Replace an empty list with a group that no IdP sends. The built-in strategy would ignore the empty list and admit
+    // every user.
     ...(required === null ? {} : { required: required.length > 0 ? required : [NO_GROUP] }),
     // Always write an array, because the built-in strategy reads a string as a list of its letters.
     ...(siteadmin === null ? {} : { siteadmin }),

@@ -31,7 +31,7 @@ export function watchClock(inner: Fetch, now: () => number): ClockWatch {
       const idpTime = Date.parse(response.headers.get('date') ?? '')
       // Ignore a cached answer, because it contains the time at which it was cached.
       if (Number.isNaN(idpTime) || response.headers.has('age')) return response
-      // Add half a second, because the header omits fractions of a second. Source: RFC 9110, section 5.6.7.
+      // Add half a second, because the `Date` header omits fractions of a second. Source: RFC 9110, section 5.6.7.
       const localTime = (sent + now()) / 2
       const ahead = idpTime + 500 - localTime
       // Keep the smallest difference. A slow answer, or a cached answer without an `Age` header, makes the difference

@@ -85,7 +85,7 @@ export interface RouteParts {
   /** Names of the presets. */
   readonly presets: readonly string[]
   readonly visits: EndedVisits
-  /** Time between two checks of a session in use at its IdP, in milliseconds. 0 means no checks. */
+  /** Time between two checks of a session in use at the IdP, in milliseconds. 0 means no checks. */
   readonly sessionCheckMs: number
   readonly report: (error: unknown) => void
 }

@@ -116,7 +116,7 @@ describe('domains of a configuration', () => {
   })
 })
 
-describe('structure of a whole configuration', () => {
+describe('top-level structure of a configuration', () => {
   const problems = (config: unknown) => readDomains(config).problems.map(({ path }) => path)
 
   it('refuses a configuration that is no object or has no domains', () => {

@@ -60,7 +60,7 @@ describe('documentation pages of identity providers', () => {
     }
   })
 
-  it("providers' pages state the versions that the tests run", () => {
+  it("providers' pages state which version of the provider the tests run", () => {
     const sources = readdirSync(ADAPTERS, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readFileSync(`${ADAPTERS}${name}`, 'utf8'))

@@ -226,7 +226,7 @@ describe('mesh-companion-check', () => {
     expect(checkText(config({ google: {} }), '--meshcentral').code).to.equal(2)
   })
 
-  it('the checker with --back prints the configuration to stdout, changes to stderr', () => {
+  it('--back prints the configuration to stdout, and the differences to stderr', () => {
     const config = JSON.stringify({
       ...server({ ...OLD, groups: { scope: '', siteadmin: 'a', revokeAdmin: false } }),
       settings: { cert: 'mesh.example.com', plugins: { enabled: true, list: [] } },

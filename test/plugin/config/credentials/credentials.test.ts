@@ -183,7 +183,7 @@ describe('keys and certificate of a client', () => {
     expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
   })
 
-  it('refuses a certificate without its private key, and computes its thumbprint', async () => {
+  it("computes a certificate's thumbprint, and refuses the key of another certificate", async () => {
     const [pair, otherPair] = [await makeClientCertificate(), await makeClientCertificate()]
     const files = { cert: pair.cert, key: pair.key, foreign: otherPair.key, junk: 'hunter2' }
     const read = (tlsCertFile: string, tlsKeyFile: string) => readWith({ tlsCertFile, tlsKeyFile }, files)

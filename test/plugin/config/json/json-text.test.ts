@@ -37,7 +37,7 @@ describe('JSON text with positions', () => {
     )
   })
 
-  it('accepts exactly the texts that JSON.parse accepts', () => {
+  it('locateJson accepts exactly the texts that JSON.parse accepts', () => {
     const single = [...'{}[],:"\\-0 \n\u0001\u007f\u2028\ufeff']
     const piece = fc.constantFrom(...single, '"a"', '\\u00e9', '1', '.5', 'e3', 'true', 'nul', '\ud800', '😀')
     const changed = fc

@@ -36,7 +36,7 @@ describe('path of a member in a JSON document', () => {
 
 describe('known names in other letter cases', () => {
   // Shows: meshcentral 1.
-  it('finds a known name in the same letter case, or else in any letter case', () => {
+  it('prefers the known name in the same letter case to one in another letter case', () => {
     const names = ['Sync', 'sync', 'scope']
     expect(['sync', 'SYNC', 'Scope', 'scop'].map((name) => canonicalName(name, names))).to.deep.equal([
       'sync',

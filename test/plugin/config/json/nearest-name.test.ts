@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { editDistance, nearestName } from '../../../../plugin/config/json/nearest-name.ts'
 
-describe('nearest of the known names', () => {
+describe('known name that is most similar to a given name', () => {
   it('the edit distance counts missing, extra, wrong and swapped letters', () => {
     for (const [first, second, distance] of [
       ['', '', 0],
