@@ -28,7 +28,7 @@ export class OverLimit {
   readonly #clock: Pick<Clock, 'elapsed'>
   readonly #metrics: Pick<Metrics, 'count' | 'countCase'>
   readonly #log: Pick<Log, 'warn'>
-  /** Network and limit of each warning logged since {@link #hourBeganAt}. */
+  /** The warnings logged since {@link #hourBeganAt}: for each, the network and the limit that it exceeded. */
   #warned = new Set<string>()
   #hourBeganAt = Number.NEGATIVE_INFINITY
 

@@ -7,7 +7,7 @@ import { senderAvatars } from '../answers/message-record.ts'
 import { bytesOfRing, type ReadyRing, recordsFrom, type Slice } from './ready-ring.ts'
 import { bytesOfSlice, sliceHead } from './slice-head.ts'
 
-/** A ring, and its bytes as counted in the total of all cached rings. */
+/** A ring, and the size in bytes that it adds to the total of all cached rings. */
 export interface CachedRing {
   readonly ring: ReadyRing
   bytes: number

@@ -12,7 +12,7 @@ export const GIVE_UP_AFTER_MS = 60 * 60 * 1000
 const FIRST_DELAY_MS = 1_000
 const DELAY_FACTOR = 3
 const MAX_DELAY_MS = 5 * 60 * 1000
-/** Limit of the delay that a gateway may request. Longer requests are treated as this one. */
+/** The longest delay that a gateway may request. A longer delay is shortened to this one. */
 const MAX_AFTER_MS = 15 * 60 * 1000
 
 /** The delay before the next try of a notification, and the numbers of tries and refusals so far. */

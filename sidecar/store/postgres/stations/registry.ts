@@ -248,8 +248,8 @@ class PostgresRegistry implements Registry {
   }
 
   /**
-   * Reads the latest changes instead of editing the copy of the registry, because the copy may be out of date. Returns
-   * `devices` if the station still exists, otherwise `station`.
+   * Updates the copy of the registry after a device was removed. Returns what the removal ended: `devices` if the station
+   * still exists, otherwise `station`. It reads the latest changes, because the copy may lack changes by other instances.
    */
   async #outcomeOfRemoval(key: StationKey): Promise<'devices' | 'station'> {
     await this.#refresh.follow()
