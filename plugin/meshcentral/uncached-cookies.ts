@@ -13,7 +13,7 @@ type Handle = (req: IncomingMessage & { readonly ws?: MeshSocket }, res: ServerR
  *
  * This middleware also adds `Secure` to cookies of the plugin's sessions.
  *
- * Third, it keeps answers from starting an empty session. MeshCentral sets an empty session with each answer to a request
+ * It also keeps answers from starting an empty session. MeshCentral sets an empty session with each answer to a request
  * without a session. A late answer would overwrite the cookie of a login that another tab has finished in the meantime.
  * If several tabs signed in, none would stay signed in.
  *
