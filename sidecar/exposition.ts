@@ -23,7 +23,7 @@ export interface Distribution {
   readonly name: string
   readonly help: string
   readonly label: string
-  /** Every value that the label can have. The series of each value exists from the start. */
+  /** Every value that the label can have. Each value has a time series from the start. */
   readonly cases: readonly string[]
   /** Upper bounds of the buckets, in the unit of the observations. */
   readonly buckets: readonly number[]

@@ -232,13 +232,14 @@ async function threadsIdle(): Promise<void> {
 
 /**
  * Ends the process although one of its threads hangs in a disk operation. `process.exit` would wait for that thread. So
- * the process sends itself the signal that requested the stop. Its default action does not wait. Service managers treat
- * this as a clean exit.
+ * the process sends itself the signal that requested the stop. Without a listener, the signal ends the process without
+ * waiting. Service managers treat this as a clean exit.
  */
 function endBy(signal: NodeJS.Signals): never {
   process.removeAllListeners(signal)
   process.kill(process.pid, signal)
-  // Reached only by the first process of a container: the kernel ignores a signal that such a process sends to itself.
+  // Only the first process of a container reaches this line. The kernel ignores signals that such a process sends to
+  // itself.
   process.exit(0)
 }
 

@@ -13,7 +13,9 @@ export type Message =
       /** The sequence id after the last `{`, without trailing blanks; empty if the message has none. */
       readonly seqId: string
     }
-  /** An ack of the message that `to` sent with the sequence id `seqId`. A rejection refuses that message. */
+  /**
+   * The sender acknowledges (`ack`) or rejects (`rejection`) the message that `to` sent with the sequence id `seqId`.
+   */
   | { readonly kind: 'ack'; readonly to: string; readonly seqId: string }
   | { readonly kind: 'rejection'; readonly to: string; readonly seqId: string }
   /** A message for the station's software, or an empty message. A person need not see it. */

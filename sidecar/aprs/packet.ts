@@ -50,8 +50,8 @@ function endOfSource(line: string, start: number): number {
     // Past the end of the line, `code` is NaN, which fails the test below.
     const code = line.charCodeAt(i)
     if (code === ARROW) return i > start ? i : -1
-    // An ack repeats the source. So the source may contain only letters, digits and dashes, which cannot end a line or
-    // a field of the ack.
+    // The source of a message becomes the addressee of its ack. So the source may contain only letters, digits and
+    // dashes, which cannot end a line or a field of the ack.
     if (!isAlphanumeric(code) && (code !== DASH || i === start)) return -1
   }
   return -1

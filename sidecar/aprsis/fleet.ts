@@ -22,7 +22,7 @@ import { filterText } from './protocol/filter.ts'
  */
 const TIDY_AFTER_MS = 600_000
 
-/** The settings, dependencies and callbacks of a fleet. The link provides them. */
+/** The settings, dependencies and callbacks that the link to APRS-IS passes to a fleet. */
 export interface FleetParts {
   readonly connect: Connect
   readonly settings: AprsisSettings
@@ -105,7 +105,7 @@ export class Fleet {
     const source = line.slice(0, Math.max(0, line.indexOf('>'))).toUpperCase()
     const all = [...this.#members.values()]
     // After a packet from a station, the server sends messages to that station on the same connection. So the
-    // connection that already has the station in its filter comes first.
+    // connection that already has the station in its filter is tried first.
     const carriers = all.filter(({ stations }) => stations.has(source))
     return [...carriers, ...all].some(({ connection }) => connection.send(line))
   }
@@ -121,7 +121,7 @@ export class Fleet {
     return new Set(this.#all().map(({ connection }) => connection.callsign))
   }
 
-  /** Returns the servers of all logins that are up. */
+  /** Returns the servers at which the fleet is logged in. */
   servers(): ReadonlySet<string> {
     return new Set(this.#all().flatMap(({ connection }) => connection.server ?? []))
   }
@@ -153,7 +153,7 @@ export class Fleet {
     for (const { connection } of this.#all()) connection.resume()
   }
 
-  /** Whether each station is in a filter that a server has. Stations for which no filter has room do not count. */
+  /** Whether the filters set at the servers contain all stations, except those for which no filter has room. */
   ready(): boolean {
     if (!this.#wanted) return false
     const filters = [...this.#members.values()].filter(({ isFilterSet }) => isFilterSet).map(({ stations }) => stations)
@@ -350,7 +350,7 @@ export class Fleet {
   #onConnectionChange(member: FleetMember): void {
     const { state } = member
     if (state === 'closed') this.#leaving.delete(member)
-    // The connection is up, so the server has its newest filter and no renewal is needed.
+    // In the state `up`, the server has the connection's newest filter, so no renewal is needed.
     if (state === 'up') member.mustRenew = false
     if (state !== 'up' || !this.#members.has(member.id)) member.unsettle()
     else member.settle(() => this.#planStep())

@@ -35,9 +35,9 @@ export interface LinkParts {
 
 /** The state of the link, for readiness and the status page. */
 export interface LinkStatus {
-  /** Whether each station is in a filter that a server has. Stations for which no filter has room do not count. */
+  /** Whether the filters set at the servers contain all stations, except those for which no filter has room. */
   readonly ready: boolean
-  /** Whether at least one login is up. */
+  /** Whether this instance is logged in to at least one server. */
   readonly connected: boolean
   /** Whether at least one login is verified, so that acks can be sent. */
   readonly verified: boolean
@@ -126,14 +126,14 @@ export class Link {
   }
 
   /**
-   * Sends a packet line, given without its line end. Returns false if no verified login is up, or if the line is not a
-   * packet or exceeds 509 bytes.
+   * Sends a packet line, given without its line end. Returns false if no connection is verified, or if the line is not
+   * a packet or exceeds 509 bytes.
    */
   send(line: string): boolean {
     return this.#fleet?.send(line) ?? false
   }
 
-  /** Whether a verified login is up now. */
+  /** Whether at least one connection is verified now. */
   verified(): boolean {
     return this.#fleet?.verified() ?? false
   }
@@ -157,8 +157,8 @@ export class Link {
     const connections = fleet?.connections() ?? []
     const otherListeners = this.#election?.others ?? []
     return {
-      // A getter, because most callers do not need it: computing it iterates over all connections, and after a change
-      // over all stations.
+      // A getter, because most callers do not need this value. To compute it, the fleet iterates over all connections,
+      // and after a change over all stations.
       get ready() {
         return fleet?.ready() ?? false
       },
@@ -254,7 +254,8 @@ export class Link {
   }
 
   /**
-   * Moves to another server if a listener with a lower slot uses the same one. So one failing server cannot stop both.
+   * Makes a connection move to another server if a listener with a lower slot uses the same server. Otherwise the
+   * failure of one server could disconnect both listeners.
    */
   #keepApart(): void {
     const earlier = this.#election?.others.filter(({ slot }) => slot < (this.#election?.slot ?? 0)) ?? []

@@ -11,7 +11,7 @@ interface News extends Stamped {
 
 const NO_DETAILS: AnswerDetails = { isTruncated: false, acks: [] }
 
-/** Holds the app's stored state. Only {@link Cursor.take} moves the state's cursor. */
+/** Keeps the state that is saved in the app's store. Only {@link Cursor.take} changes the cursor in that state. */
 export interface Cursor {
   readonly state: ClientState
   /**

@@ -324,8 +324,8 @@ class StationPhone implements PhoneClient {
   }
 
   /**
-   * Returns whether the avatar must be uploaded. It must if the server is known to have a different one and has not
-   * refused this one.
+   * Returns whether the client should upload the station's avatar. True if the server is known to have a different
+   * avatar and has not refused this one.
    */
   #isAvatarDue(): boolean {
     const { avatarHash: confirmed } = this.#cursor.state

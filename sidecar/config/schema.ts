@@ -40,7 +40,7 @@ function host(description: string, fallback: string): MemberSchema {
   return { description, type: 'string', pattern: HOST_PATTERN, default: fallback }
 }
 
-/** Returns the schema of a file path or null. A relative path starts at the folder of the configuration file. */
+/** Returns the schema of a file path or null. A relative path is relative to the folder of the configuration file. */
 function file(description: string): MemberSchema {
   return { description, type: ['string', 'null'], minLength: 1, default: null }
 }

@@ -15,10 +15,10 @@ export interface CallsignRules {
   isReserved(key: StationKey): boolean
   isBlocked(sender: string): boolean
   /**
-   * The registered stations, except those whose callsign was reserved after they had registered. The excepted stations
-   * stay registered until they expire, because the list may contain a mistake. Meanwhile, the sidecar neither requests
-   * nor stores their messages. `get` is called for each packet. To save time, it uses the set of reserved stations that
-   * the last call of `keys` computed.
+   * The registered stations, except those with a reserved callsign. A callsign may be added to the reserved list after
+   * its station has registered. Such a station stays registered until it expires, because the list may contain a
+   * mistake. Meanwhile, the sidecar neither requests nor stores its messages. For speed, `get`, which is called for
+   * each packet, uses the set of reserved stations that the last call of `keys` computed.
    */
   readonly activeStations: Pick<Stations, 'get' | 'keys' | 'besides'>
   /**

@@ -15,7 +15,7 @@ export interface IncomingMessage {
   readonly text: Buffer
 }
 
-/** Returns the station that stores the message in its ring. */
+/** Returns the station whose ring stores the message. */
 export function ringOf({ to, ring }: Pick<IncomingMessage, 'to' | 'ring'>): StationKey {
   return ring ?? to
 }

@@ -74,7 +74,7 @@ export interface PushClaim {
   readonly waitedMs: number
 }
 
-/** The messages of which the device was not notified yet. */
+/** The messages that the device was not notified of yet. */
 export interface Unpushed {
   /** Number of messages, at least 1. */
   readonly count: number

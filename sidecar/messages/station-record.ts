@@ -86,7 +86,10 @@ export function replaceableAfterMs(expireAfterHours: number): number {
 
 /** Counts of stations and devices by platform. They are updated with each change, so reading them needs no scan. */
 export interface PlatformCounts {
-  /** Updates the counts after a station was added (`former` undefined), changed or removed (`current` undefined). */
+  /**
+   * Updates the counts after a change of a station. `former` is undefined for an added station, `current` for a removed
+   * one.
+   */
   change(former: Station | undefined, current: Station | undefined): void
   stations(): ByPlatform
   devices(): ByPlatform

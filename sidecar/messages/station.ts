@@ -21,8 +21,8 @@ export type Avatar =
   | { readonly state: 'set'; readonly icon: string; readonly hash: string; readonly updatedAt: number }
 
 /**
- * The id by which the sidecar distinguishes the devices of a station. The app chooses it at random, and keeps it
- * secret. Empty if the app sends no id.
+ * The id that distinguishes the devices of a station. The app chooses it at random, and keeps it secret. Empty if the
+ * app sends no id.
  */
 export type DeviceId = string
 

@@ -36,10 +36,10 @@ export interface StoreSettings {
  */
 export type Store = ExclusiveStore | SharedStore
 
-/** A store that this process has to itself, such as a SQLite file. */
+/** A store that only this process uses, such as a SQLite file. */
 export interface ExclusiveStore extends StoreParts {
   readonly isShared: false
-  /** Reports each stored message. It misses none, because no other process can store messages. */
+  /** Reports every message of the store, because no other process can store messages. */
   readonly feed: Feed
   /**
    * Copies the store into the new file `path` while the store is in use. Resolves with the size in bytes. On failure,
@@ -125,8 +125,8 @@ export type RegisterOutcome =
   | { readonly kind: 'full' | 'devices_full' | 'limited' }
 
 /**
- * Selects devices of a station by all given members; without members, all devices. `seenBeforeMs`: devices that last
- * registered before this wall-clock time.
+ * Selects the devices of a station that match all given members. Without members, selects all devices. `seenBeforeMs`:
+ * devices that last registered before this wall-clock time.
  */
 export interface DeviceFilter {
   readonly deviceId?: DeviceId
@@ -245,8 +245,8 @@ export interface NewMessages {
    */
   readonly acks?: readonly StoredAck[]
   /**
-   * Whether every device of the station that has no options would get the same answer. True if the requesting device
-   * has no options either, and the ring has no messages to other SSIDs of the callsign.
+   * Whether every device without options would get the same answer for this station. True if the requesting device has
+   * no options, and the ring has no messages to other SSIDs of the callsign.
    */
   readonly isShareable: boolean
   /** The stamp of the answer, which the phone stores as its next cursor. */

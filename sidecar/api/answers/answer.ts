@@ -104,7 +104,7 @@ export function rawOverLimitAnswer(): string {
   return 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 }
 
-// Names and values alternate. Node.js uses such an array directly, but would copy the members of an object.
+// Header names and values alternate. Node.js uses such an array directly, but would copy the members of an object.
 const FIXED_HEADERS = [
   'Content-Type',
   'application/json',

@@ -35,7 +35,7 @@ const MAX_ICON_BYTES = 1000
  */
 const MAX_CACHE_BYTES = 16_000_000
 /**
- * Factor by which the size of an avatar is counted. The cache can have a plain and a compressed copy, and the
+ * The cache counts the size of an avatar times this factor. The cache can have a plain and a compressed copy, and the
  * compressed copy may be as large as the plain one.
  */
 const FORMS = 2

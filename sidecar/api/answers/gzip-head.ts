@@ -55,7 +55,7 @@ export interface GzipPart {
 
 /**
  * Joins `parts`, in order, into the compressed beginning of one text. A part without `blocks` becomes a stored block,
- * so it has at most 65,535 bytes.
+ * so it must not exceed 65,535 bytes.
  */
 export function joinGzip(parts: readonly GzipPart[]): GzipHead {
   let crc = 0
@@ -80,7 +80,7 @@ function storedHeader(length: number, isLast: boolean): Buffer {
 
 /**
  * Returns the size of head and tail together as one gzip member. `tail` becomes the last block, which is stored, so it
- * has at most 65,535 bytes.
+ * must not exceed 65,535 bytes.
  */
 export function gzipBytes({ blocks }: GzipHead, tail: Buffer): number {
   return HEADER.length + blocks.length + STORED_HEADER_BYTES + tail.length + TRAILER_BYTES

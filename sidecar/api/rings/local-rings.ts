@@ -20,7 +20,7 @@ interface LocalRingsParts {
 
 /** A ring that is being loaded from the history. */
 interface Load {
-  /** Messages that were stored during the load. */
+  /** Messages to the station that were stored while its ring is being loaded. */
   readonly late: StoredMessage[]
 }
 
@@ -99,8 +99,8 @@ export class LocalRings implements RingCache {
   async #load(key: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined> {
     const registeredAt = this.#stations.get(key)?.registeredAt
     if (registeredAt === undefined) return undefined
-    // Only the first of simultaneous loads is cached. If a second one replaced it, a third could replace the second,
-    // and so on. Then the ring might never be cached.
+    // Of several simultaneous loads of a ring, only the first is cached. If each new load replaced the one in progress,
+    // a busy ring might never be cached.
     const load: Load | undefined = this.#loads.has(key) ? undefined : { late: [] }
     if (load) this.#loads.set(key, load)
     try {

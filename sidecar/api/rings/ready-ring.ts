@@ -33,7 +33,7 @@ export interface ReadyRing {
 
 /** The messages of a ring that are newer than a cursor, and the avatar hashes of their senders, in one snapshot. */
 export interface Slice {
-  /** Index in the ring of the slice's first message. */
+  /** Position in the ring of the slice's first message. */
   readonly first: number
   readonly avatarChanges: number
   /** The records, oldest first, separated by commas as in a JSON array. They remain valid when the ring changes. */
@@ -118,8 +118,8 @@ const RECORD_BYTES = 40
 const BUFFER_BYTES = 400
 
 /**
- * Size of a new space relative to its records. The spare capacity makes it rare that records must be moved. A space is
- * replaced if the records would leave less than `MIN_SPARE`.
+ * Size of a new buffer for records, relative to the size of the records. With the spare capacity, records rarely need
+ * to be moved. If the records would leave less than `MIN_SPARE`, a new buffer replaces the old one.
  */
 const SPARE = 1.08
 const MIN_SPARE = 1.02

@@ -18,7 +18,7 @@ export function uncounted(ring: ReadyRing): CachedRing {
 }
 
 /**
- * Holds the most recently requested rings, and limits their memory.
+ * Caches the most recently requested rings, and limits their memory.
  *
  * The total includes the bytes of each cached ring and of no other ring. `put` caches a ring as the most recent one,
  * `touch` makes a cached ring the most recent one again, `drop` removes a ring, and `recount` updates its size in the

@@ -74,8 +74,8 @@ export class SharedRings implements RingCache {
     ring.newestDropped = Math.max(ring.newestDropped, newestDropped)
     // A simultaneous request may already have added some of these messages, or newer ones.
     for (const message of messages) if (message.stamp > (ring.stamps.at(-1) ?? 0)) addToRing(ring, message, perStation)
-    // The history no longer has some of the cached messages. It dropped them for messages to other SSIDs, which are not
-    // cached.
+    // The history no longer has some of the cached messages. Messages to other SSIDs, which are not cached, replaced
+    // them in the history.
     if (cached && (ring.stamps[0] ?? Number.POSITIVE_INFINITY) <= ring.newestDropped) {
       this.#memory.drop(key)
       return this.since(key, device, since)
@@ -88,9 +88,9 @@ export class SharedRings implements RingCache {
   }
 
   /**
-   * Answers a device from the history, without the cached ring. Used for a device with options. Also used for any
-   * device while the history's ring has messages to other SSIDs of the station's callsign. `read`: the messages since
-   * the cursor; undefined if they were not read yet.
+   * Answers a request from the history, without the cached ring. This is necessary if the device has options, or while
+   * the history's ring has messages to other SSIDs of the station's callsign. `read`: the messages since the cursor;
+   * undefined if they were not read yet.
    */
   async #ownAnswer(
     key: StationKey,

@@ -12,8 +12,8 @@ import { Session } from './session.ts'
 const STABLE_MS = 60_000
 
 /**
- * Limit of moves: logins by which a connection tries to reach a server that no other listener uses. Without a limit,
- * the connection would log in again and again if the address has only one server.
+ * Limit of moves. In a move, the connection logs in again to reach a server that no other listener uses. Without a
+ * limit, it would log in again and again if the address has only one server.
  */
 const MAX_MOVES = 3
 
@@ -106,7 +106,7 @@ export class Connection {
   #sinceMs: number
   #session: Session | undefined
   #login: LoginAnswer | undefined
-  /** The timer for the next try while `waiting`, or for marking a login as stable. */
+  /** Starts the next try in the state `waiting`. While logged in, marks the login as stable. */
   #timer: Timer | undefined
   #moves = 0
   #moving = false

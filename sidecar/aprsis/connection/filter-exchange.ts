@@ -47,10 +47,7 @@ export class FilterExchange {
   #wanted: string
   /** The newest filter that was sent. */
   #sent = ''
-  /**
-   * The filter that was sent before the one in `#sent`. A late confirmation of the earlier filter does not confirm the
-   * newer one.
-   */
+  /** The filter that was sent before `#sent`. A late confirmation of this earlier filter does not confirm `#sent`. */
   #previous: string | undefined
   #tries = 0
   #silent = false
@@ -69,8 +66,8 @@ export class FilterExchange {
   }
 
   /**
-   * Call when the server has accepted the login. It has then accepted the filter in the login line too, because
-   * otherwise it would have closed the connection.
+   * Call when the server has accepted the login. This means that the server has accepted the filter in the login line
+   * too. Otherwise it would have closed the connection.
    */
   loggedIn(): void {
     this.#silent = this.#parts.isSilent()

@@ -7,7 +7,7 @@ import { Session } from './session.ts'
 
 /** The result of a test login. */
 export interface ProbeOutcome {
-  /** The callsign with which the probe logged in. */
+  /** The login callsign of the probe. */
   readonly callsign: string
   /** The server's name, and whether the server accepted the passcode; undefined if the login failed. */
   readonly login: { readonly server: string; readonly verified: boolean } | undefined

@@ -242,7 +242,8 @@ export class Session {
   }
 
   #awaitLastLines(): void {
-    // While reading is paused, the last lines may still be in the kernel. So if the time is up, another timeout begins.
+    // While reading is paused, the last lines may still be in the kernel. So after a timeout during the pause, the
+    // session waits again.
     this.#within(LEAVE_TIMEOUT_MS, () => (this.#paused ? this.#awaitLastLines() : this.#finish('left')))
   }
 

@@ -16,7 +16,7 @@ const KEEP_ALIVE_TICKS = 120
 
 interface SilenceWatchParts {
   readonly clock: Clock
-  /** Whether reading is paused. While it is, a silent server cannot be detected. */
+  /** Whether reading is paused. While reading is paused, a silent server cannot be detected. */
   readonly isPaused: () => boolean
   /** Called once if the server has been silent for too long. */
   readonly onSilent: () => void
@@ -36,12 +36,12 @@ export class SilenceWatch {
     this.#timer = this.#next()
   }
 
-  /** Call for each read that contains the end of a line. */
+  /** Records that the server is not silent. Call for each read that contains the end of a line. */
   onLine(): void {
     this.#ticksSinceRead = 0
   }
 
-  /** Call for each line that is sent to the server. */
+  /** Postpones the next keep-alive line. Call for each line that is sent to the server. */
   onWrite(): void {
     this.#ticksSinceWrite = 0
   }

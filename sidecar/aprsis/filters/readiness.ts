@@ -1,8 +1,8 @@
 import type { StationKey } from '../../messages/store.ts'
 
 /**
- * Whether each of the `wanted` stations is in a filter that a server has, or in `leftOut`. `up`: the stations of each
- * filter that a server has. False if `up` is empty.
+ * Whether the filters set at the servers contain all `wanted` stations, except those in `leftOut`. `up`: the stations
+ * of each of these filters. False if no filter is set.
  */
 export function isHeard(
   wanted: ReadonlySet<StationKey>,

@@ -4,8 +4,8 @@ import type { StationKey } from '../../messages/store.ts'
 export interface Member {
   readonly id: number
   /**
-   * The stations in the connection's filter at the server. Before the login is up: the stations in the login line's
-   * filter.
+   * The stations in the connection's filter at the server. Before the server has accepted the login: the stations in
+   * the login line's filter.
    */
   readonly stations: ReadonlySet<StationKey>
   /** The stations that the plan wants in the connection's filter; undefined if the filter stays unchanged. */
@@ -103,9 +103,9 @@ function coverOf(members: readonly Member[], wanted: ReadonlySet<StationKey>): C
 }
 
 /**
- * Closes the retiring connection whose end leaves the fewest stations without a filter. Needed if no further connection
- * can be opened, and every retiring connection is the only one for some station. This can happen if a plan is replaced
- * half-way while nearly all connections that `maxConnections` allows are in use.
+ * Closes one retiring connection: the one with the fewest stations that no other filter contains. Needed if no further
+ * connection can be opened, and every retiring connection is the only one for some station. This can happen if a plan
+ * is replaced half-way while nearly all connections that `maxConnections` allows are in use.
  */
 function leastLoss(members: readonly Member[], cover: Cover): readonly Step[] {
   const [least] = members

@@ -25,7 +25,7 @@ export interface ElectionStore {
   readonly instances: Instances
 }
 
-/** The settings, dependencies and callbacks of the election. The link provides them. */
+/** The settings, dependencies and callbacks that the link to APRS-IS passes to the election. */
 export interface ElectionParts extends ElectionStore {
   readonly settings: AprsisSettings
   /** Number of instances that should listen. */
@@ -34,7 +34,7 @@ export interface ElectionParts extends ElectionStore {
   readonly log: Log
   /** The callsigns of all connections that are not closed yet. */
   readonly callsignsInUse: () => ReadonlySet<string>
-  /** The servers of all logins that are up. */
+  /** The servers at which this instance is logged in. */
   readonly servers: () => ReadonlySet<string>
   /** Called when this instance becomes a listener. Its connections log in with `callsigns`. */
   readonly onElected: (callsigns: CallsignSource) => void

@@ -39,7 +39,7 @@ export class Reach {
   }
 
   /**
-   * Resets both timers: the time without a login, and the rest after giving up a slot. Call when the instance has
+   * Resets the time without a login, and ends the waiting time after giving up a slot. Call when the instance has
    * become a listener.
    */
   reset(): void {

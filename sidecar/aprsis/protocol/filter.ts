@@ -40,8 +40,8 @@ function isWrittenWithZero(station: StationKey): boolean {
 
 /** Returns how many bytes one more station adds to a filter. Station keys are ASCII, so a character is a byte. */
 export function stationBytes(station: StationKey, { trackOutgoing }: FilterForm): number {
-  // In a filter, a slash precedes each spelling of a station. The text itself is not built, because each change of a
-  // filter measures all stations.
+  // A slash precedes each spelling of a station in a filter. For speed, the length is computed without building the
+  // text: each change of a filter computes it for all stations.
   const bytes = isWrittenWithZero(station)
     ? 2 * station.length + '/'.length + '/-0'.length
     : station.length + '/'.length
@@ -80,8 +80,8 @@ export function filterLine(filter: string): string {
 }
 
 /**
- * Words of a server that refuses a filter. A callsign such as `NO` in the repeated filter does not match, because it
- * follows a slash.
+ * Words with which a server refuses a filter. The answer may repeat the filter. A callsign such as `NO` in that filter
+ * does not match, because a slash precedes the callsign.
  */
 const REFUSAL = /(?<![\w/-])(?:not|no|invalid|bad|error|ignored|refused|rejected|denied|failed)(?![\w/-])/i
 

@@ -12,7 +12,7 @@ const SOFTWARE = `mesh-companion ${VERSION}`
 const LONGEST_CALLSIGN = 'AAAAAA-99'
 const LONGEST_PASSCODE = 32767
 
-/** A comment line, which servers ignore. It prevents them from dropping a client that never writes. */
+/** The keep-alive line: an APRS-IS comment. Servers do not process it, but they drop clients that never send a line. */
 export const KEEP_ALIVE_LINE = `# ${SOFTWARE}`
 
 /** Longest filter, in bytes, that fits in a login line with any callsign and passcode. */

@@ -2,7 +2,7 @@ import type { Problem } from '../problem.ts'
 import type { MemberSchema } from '../schema.ts'
 import { nearest } from './nearest.ts'
 
-/** The value that an environment variable gives to a setting. */
+/** The value of a setting that an environment variable sets. */
 export interface Override {
   readonly variable: string
   readonly steps: readonly string[]

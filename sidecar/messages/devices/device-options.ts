@@ -22,7 +22,7 @@ export function hasOptions({ anySsid, blocked, wantAcks }: DeviceOptions): boole
 }
 
 export function isSameOptions(a: DeviceOptions, b: DeviceOptions): boolean {
-  // No callsign in `blocked` contains a blank. So two joined lists are equal only if the lists are equal.
+  // No entry of `blocked` contains a blank. So the joined texts are equal only if the lists are equal.
   return a.anySsid === b.anySsid && a.wantAcks === b.wantAcks && a.blocked.join(' ') === b.blocked.join(' ')
 }
 
