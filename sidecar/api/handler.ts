@@ -198,7 +198,9 @@ export class RequestHandler {
 const RETRY_AFTER_SECONDS = 10
 const OVER_LIMIT_HEADERS = { Connection: 'close', 'Content-Length': 0 }
 
-/** Returns whether the store is busy or closed. Then another instance, or this one after a restart, can answer soon. */
+/**
+ * Returns whether the store is busy or closed. Then another instance can answer soon, or this instance after a restart.
+ */
 function isTemporary(cause: unknown): boolean {
   return cause instanceof StoreError && (cause.code === 'store_overloaded' || cause.code === 'store_closed')
 }

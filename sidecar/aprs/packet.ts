@@ -24,8 +24,8 @@ const MAX_DEPTH = 8
 
 /**
  * Parses one line, given as Latin-1 without its line break. Returns undefined if it is not a packet. Never throws, even
- * on malformed input. A third-party frame is a packet whose body is `}` and another packet. For such a frame, returns
- * the inner packet, or the innermost one if frames are nested.
+ * on malformed input. The body of a third-party frame consists of `}` and another packet. For such a frame, returns the
+ * inner packet, or the innermost one if frames are nested.
  */
 export function parsePacket(line: string): Packet | undefined {
   let start = 0

@@ -8,7 +8,7 @@ export const LEASE_MS = 6000
 export interface Leases {
   /**
    * Leases each of `names` for {@link LEASE_MS}, unless another process holds it. A lease that this process holds is
-   * renewed. Resolves with the names that it holds now. Other processes can read `note`.
+   * renewed. Resolves with the subset of `names` that this process holds now. Other processes can read `note`.
    *
    * This process takes over an expired lease only after {@link LEASE_MS} of uninterrupted contact with the store. So
    * after an outage of the store, the former holder can renew its lease first.

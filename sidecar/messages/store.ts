@@ -39,7 +39,7 @@ export type Store = ExclusiveStore | SharedStore
 /** A store that only this process uses, such as a SQLite file. */
 export interface ExclusiveStore extends StoreParts {
   readonly isShared: false
-  /** Reports every message of the store, because no other process can store messages. */
+  /** Reports every new message. Only this process can store messages. */
   readonly feed: Feed
   /**
    * Copies the store into the new file `path` while the store is in use. Resolves with the size in bytes. On failure,

@@ -50,7 +50,9 @@ const RELOADABLE: ReadonlySet<string> = new Set([
   'log.format',
 ])
 
-/** Returns the paths of the settings whose values differ between the configurations, which have the same members. */
+/**
+ * Returns the paths of the settings that have different values in the two configurations. Both have the same members.
+ */
 function differences(current: unknown, reloaded: unknown, steps: readonly string[]): readonly string[] {
   if (isTable(current) && isTable(reloaded))
     return Object.keys(current).flatMap((name) => differences(current[name], reloaded[name], [...steps, name]))

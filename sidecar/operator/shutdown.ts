@@ -15,7 +15,7 @@ interface Closable {
   close(): Promise<void>
 }
 
-/** The error with which a start rejects because the sidecar was stopped before the start ended. */
+/** The error if the sidecar was stopped before its start ended. The start rejects with this error. */
 export class StoppedEarlyError extends Error {
   override readonly name = 'StoppedEarlyError'
   constructor() {
@@ -31,7 +31,7 @@ export class StoreLeftOpenError extends Error {
 /** Closes the parts of the sidecar, stage by stage. */
 export interface Shutdown {
   /**
-   * Registers `part`, which {@link Shutdown.close} will close, and returns it. If `close` was called before, closes
+   * Registers `part` and returns it. {@link Shutdown.close} will close the part. If `close` was called before, closes
    * `part` at once and throws.
    *
    * @throws {StoppedEarlyError} if {@link Shutdown.close} was called before

@@ -13,7 +13,7 @@ export type InitOutcome =
   /** Nothing was written: the file exists, its folder cannot be written, or the operator ended the input. */
   | { readonly kind: 'not_written'; readonly reason: string }
 
-/** The answer with which the operator declines the suggested answer. The setting then keeps its default. */
+/** The operator enters this text to decline the suggested answer. The setting then keeps its default. */
 const NO_ANSWER = '-'
 
 /** The mode of the configuration file. The service may read the file through its group. */
@@ -41,7 +41,7 @@ export async function init(directory: string, flagValues: Answers, conversation:
     await writeFile(file, `${JSON.stringify(draftFor(answers, files, folder), null, 2)}\n`, { flag: 'wx' })
     await chmod(file, FILE_MODE)
   } catch (error) {
-    // Another process may have created the file after the check above.
+    // Another process may have created the file after this command had checked that it is missing.
     if (existsSync(file)) return existsAlready(file)
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
     const reason = `${file} cannot be written (${code}). Run the command as a user that may write there, for example with sudo.`
@@ -131,7 +131,7 @@ async function askUntilUsable(
   check: (question: Question, answers: Answers) => string | undefined,
   conversation: Conversation,
 ): Promise<string | undefined> {
-  // A key id, team id or topic has no hint "[none]", because a key for APNs needs all three.
+  // The questions for key id, team id and topic show no hint "[none]", because a key for APNs needs all three.
   const hint = fallback === '' && question.dependsOn !== undefined ? '' : ` [${fallback || 'none'}]`
   for (;;) {
     const typed = await conversation.ask(`${text}${hint}: `).catch(() => undefined)

@@ -22,7 +22,7 @@ export interface Question {
   readonly flag: InitFlag
   /** The JSON path of the setting. */
   readonly path: string
-  /** The JSON path of another setting with which the answer may conflict. */
+  /** The JSON path of another setting that the answer may conflict with. */
   readonly rival?: string
   readonly text: string
   readonly isFile?: true

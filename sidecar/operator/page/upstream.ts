@@ -49,8 +49,8 @@ export interface UpstreamState {
 type Listening = Pick<UpstreamState, 'listener' | 'listeners' | 'others'>
 
 /**
- * Renders which instances listen to APRS-IS. Returns undefined if this instance is the only listener, and only one is
- * wanted.
+ * Renders which instances listen to APRS-IS. Returns undefined if this instance is the only listener, and no other
+ * listener is wanted.
  */
 export function renderListeners({ listener, listeners, others }: Listening): Html | undefined {
   if (listener !== null && listeners.wanted === 1 && others.length === 0) return undefined

@@ -239,8 +239,8 @@ export class Deliveries {
     const { clock, random } = this.#parts
     const triedMs = clock.elapsed() - claimedAt
     if (cause !== 'phone') return planAfterFailure({ claim, elapsedMs: claim.firstTryMs + triedMs, afterMs }, random())
-    // `Math.abs`, because the clock may have been set back. If a wrong clock made this age far too large, `Math.min`
-    // selects the time since the oldest message arrived.
+    // The age of the newest message is absolute, because the clock may have been set back. If a wrong clock makes the
+    // age far too large, the time since the oldest message arrived is used instead.
     const newestAgeMs = Math.abs(clock.now() - claim.unpushed.newest.stamp)
     return planWhilePhoneIsAway(claim, Math.min(claim.waitedMs + triedMs, newestAgeMs), random())
   }

@@ -10,8 +10,8 @@ const MAX_BYTES = 16_384
  */
 export interface FcmErrorCodes {
   /**
-   * Whether the answer contains `code`; false if the answer is not in FCM's format. Call once the whole answer has
-   * arrived.
+   * Whether the answer contains the error code `code`; false if the answer is not in FCM's format. Call once the whole
+   * answer has arrived.
    */
   includes(code: string): boolean
 }

@@ -15,8 +15,8 @@ export interface Notification {
 }
 
 /**
- * The outcome of sending one notification. If `unasked` is set, the gateway was not contacted, so the outcome tells
- * nothing about it.
+ * The outcome of sending one notification. If `unasked` is set, the gateway was not contacted, so the outcome does not
+ * show whether the gateway works.
  */
 export type PushOutcome =
   | { readonly kind: 'accepted' }

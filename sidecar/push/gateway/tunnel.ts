@@ -26,7 +26,8 @@ export function throughProxy(host: string, port: number): ThroughTunnel | undefi
   if (written === '' || (isLoopback(name) && !isLoopback(hostOf(written)))) return undefined
   return {
     socket: new Tunnel(written, `${name}:${port}`),
-    // By default, Node.js would compare the certificate of an IP address with a name other than the address.
+    // Checks that the certificate is valid for `host`. If `host` is an IP address, Node.js would check another name by
+    // default.
     checkServerIdentity: (_name, certificate) => checkServerIdentity(host, certificate),
   }
 }

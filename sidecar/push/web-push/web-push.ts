@@ -21,9 +21,9 @@ import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 const SIGNATURE = 'does not accept our signature'
 
 /**
- * The outcome for each HTTP status of a push service. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. No status leads
- * to `unauthorized`, which would alert the operator. The app on a phone chooses the push service, and a hostile service
- * could answer anything.
+ * The outcome for each HTTP status of a push service. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. No status has
+ * the outcome `unauthorized`, which would alert the operator. The app on a phone chooses the push service, and a
+ * hostile service could answer anything.
  */
 const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>> = {
   401: ['try_later', SIGNATURE],
@@ -33,7 +33,7 @@ const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>>
   410: ['token_gone', 'says that the subscription has ended'],
   413: ['try_later', 'finds the notification too big'],
   429: ['try_later', 'had too many notifications'],
-  507: ['phone_away', 'keeps nothing for a phone that is off line'], // sent by ntfy
+  507: ['phone_away', 'keeps nothing for a phone that is off line'], // ntfy answers with this status
 }
 
 /** Statuses with several meanings. The text of the answer shows which one applies. */

@@ -83,7 +83,7 @@ export async function fillDatabase(
 ): Promise<ContentCounts> {
   const outcome = await postgres.onOwnConnection(async ({ query, run }) => {
     await run('BEGIN')
-    // Locks the clock row until the transaction ends, so that no station registers meanwhile.
+    // `take_stamp` locks the row of the table `clock` until the transaction ends. So no station can register meanwhile.
     await query('SELECT take_stamp()')
     const obstacle = await obstacleIn({ query })
     // Without a commit, the end of the connection rolls the transaction back.

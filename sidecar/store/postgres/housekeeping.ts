@@ -39,7 +39,8 @@ const BOUND_DROPPED = slice('dropped', `id <= (SELECT max(id) FROM dropped) - ${
 const FORGET_ACKS = slice('ack_sent', 'abs(now_ms() - at) >= $1')
 const FORGET_NEW_STATIONS = slice('new_station', `abs(now_ms() - at) >= ${HOUR_MS}`)
 const FORGET_LEASES = slice('lease', `abs(now_ms() - lease_until) >= ${HOUR_MS}`)
-// Keeps the row of the instance that was seen last. Its time shows since when no instance served phones.
+// Keeps the row of the instance that was seen last. After an outage, the time in this row shows since when no instance
+// served phones.
 const FORGET_INSTANCES = slice(
   'instance',
   `abs(now_ms() - seen_at) >= ${DAY_MS} AND seen_at < (SELECT max(seen_at) FROM instance)`,

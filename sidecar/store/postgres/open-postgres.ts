@@ -217,8 +217,8 @@ async function closeAll(parts: OpenedParts): Promise<void> {
   probes.stop()
   stations.close()
   pushes.close()
-  // Closes the store even if these last writes take too long. A lost cursor does no harm, and leases expire by
-  // themselves.
+  // The store waits a limited time for these last writes, and then closes. A lost cursor does no harm, and leases
+  // expire by themselves.
   const last = Promise.all([appends.idle().then(cursors.seal), receivedAcks.idle(), instance.close()])
   await within(LAST_MS, last, clock).catch(() => undefined)
   await postgres.close()

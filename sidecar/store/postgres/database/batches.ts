@@ -76,8 +76,8 @@ class QueuedBatches<In, Out> implements Batches<In, Out> {
   }
 
   readonly idle = async (): Promise<void> => {
-    // Inputs that were just added first start their statements. An input that is still queued after that waits for a
-    // statement in progress.
+    // Waits until the inputs that were just added have started their statements. An input that is still queued after
+    // that waits for a statement in progress.
     await Promise.resolve()
     while (this.#inProgress.size > 0) await Promise.race(this.#inProgress)
   }

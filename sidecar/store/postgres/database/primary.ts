@@ -14,7 +14,7 @@ interface PrimaryParts {
   readonly clock: Clock
   /** Called when another host has become the primary. */
   readonly onMove: () => void
-  /** Called when connections may lead to a server that is no longer the primary. */
+  /** Called when the server at the other end of the connections may no longer be the primary. */
   readonly onTakeover: () => void
   /** Called when every writable host has a timeline older than the newest one seen. */
   readonly onOlder: (error: StoreError) => void
@@ -29,7 +29,7 @@ const CLOSE_MS = 500
  *
  * The timeline is 0 until the first connection finds one, and then only increases. A connection to an older timeline is
  * refused. That server lacks all writes since the takeover, and new writes to it would be lost. When a connection finds
- * a newer timeline, all connections end, because they may lead to the old primary.
+ * a newer timeline, all connections end, because the server at their other end may be the old primary.
  *
  * With several hosts, {@link locate} queries all of them and switches to the primary. Only one search runs at a time.
  * After {@link close}, the host no longer changes.
@@ -55,7 +55,7 @@ export class Primary {
     return this.#timeline
   }
 
-  /** Applies the settings to a new connection. Rejects if the connection does not lead to the primary. */
+  /** Applies the settings to a new connection. Rejects if the connected server is not the primary. */
   async admit(client: pg.ClientBase, session: SessionSettings): Promise<void> {
     await setUpSession(client, session)
     const timeline = await timelineOf(client)

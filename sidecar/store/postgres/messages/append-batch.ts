@@ -43,7 +43,7 @@ export interface Horizons {
 export interface AppendBatch {
   /** The messages of all requests, without repetitions. */
   readonly distinct: readonly Distinct[]
-  /** For each message of the requests, in order: which element of `distinct` represents it. */
+  /** For each message of the requests, in order: the element of `distinct` that represents this message. */
   readonly places: readonly Place[]
   /** The messages that the database may decide to acknowledge. */
   readonly acks: readonly { readonly place: Place; readonly message: ReceivedMessage }[]

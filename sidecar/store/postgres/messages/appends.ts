@@ -47,7 +47,7 @@ const APPEND = `
 /** Returns the outcomes for one caller, or throws its error. */
 type Result = () => readonly AppendOutcome[]
 
-/** Stores messages in the database. */
+/** Stores received messages in the shared tables. */
 export interface Appends {
   append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /** Resolves when no message waits to be stored. */

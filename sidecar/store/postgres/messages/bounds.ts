@@ -18,12 +18,15 @@ export interface Bounds {
   count(stored: number, acks: number): void
 }
 
-/** Starts counting. `ackMs`: milliseconds for which an ack prevents another ack of the same message. */
+/**
+ * Starts counting stored messages and granted acks. `ackMs`: milliseconds for which an ack prevents another ack of the
+ * same message.
+ */
 export function openBounds({ query }: Queries, ackMs: number): Bounds {
   let stored = 0
   let acks = 0
 
-  // Errors are ignored, because the next deletion includes the rows that a failed one left.
+  // Errors are ignored, because the next deletion includes the rows that a failed deletion left.
   const run = (text: string, ...values: readonly number[]) => void query(text, values).catch(() => undefined)
 
   return {

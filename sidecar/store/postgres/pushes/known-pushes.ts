@@ -23,7 +23,7 @@ export interface KnownPushes {
   waiting(platform: Platform): number
 }
 
-/** Opens an empty list of known rows. */
+/** Opens an empty list of queue rows. */
 export function openKnownPushes(clock: Pick<Clock, 'elapsed'>): KnownPushes {
   const entries = new Map<string, Estimate>()
   const set = (key: string, platform: Platform, delayMs: number) =>

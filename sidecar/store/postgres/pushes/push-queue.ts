@@ -66,7 +66,7 @@ interface PushQueueParts {
 
 /** The queue as other modules of the store use it. */
 export interface SharedPushQueue extends PushQueue {
-  /** Records that this instance has just stored messages for these stations, and plans their notifications. */
+  /** Records that this instance has just stored messages for these stations, and schedules the notifications. */
   stored(stations: readonly StationKey[]): void
 }
 
@@ -83,9 +83,8 @@ export function openPushQueue(parts: PushQueueParts): SharedPushQueue {
  * for a delay. If neither is called, or the database rejects the call, the lease expires and the row is due again. So a
  * device is notified at least once.
  *
- * Memory holds only estimates of when the rows known to this instance are due, for metrics and timers. The instance
- * sets a timer for each row that it stored or postponed. By polling once a second, it finds rows that other instances
- * left.
+ * For metrics and timers, memory has estimates of when the rows known to this instance are due. The instance sets a
+ * timer for each row that it stored or postponed. By polling once a second, it finds rows that other instances left.
  *
  * Settlements that arrive while a statement is in progress share the next statement.
  *
@@ -243,7 +242,7 @@ function claimOf(row: ClaimRow): PushClaim {
     unpushed: { count, newest },
     tries,
     refusals,
-    // If the clock of the database was set back, the elapsed times are negative.
+    // These durations are negative if the clock of the database was set back.
     firstTryMs: Math.max(0, row.firstTryMs),
     waitedMs: Math.max(0, row.waitedMs),
   }

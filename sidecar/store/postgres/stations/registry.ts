@@ -248,8 +248,9 @@ class PostgresRegistry implements Registry {
   }
 
   /**
-   * Updates the copy of the registry after a device was removed. Returns what the removal ended: `devices` if the station
-   * still exists, otherwise `station`. It reads the latest changes, because the copy may lack changes by other instances.
+   * Updates the copy of the registry after a device was removed. Returns `devices` if the station still exists, and
+   * `station` if the station was removed too. First reads the latest changes, because the copy may lack changes by
+   * other instances.
    */
   async #outcomeOfRemoval(key: StationKey): Promise<'devices' | 'station'> {
     await this.#refresh.follow()

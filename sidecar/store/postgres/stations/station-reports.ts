@@ -16,7 +16,9 @@ interface StationRow {
   readonly avatarHash: string
   /** Null only if the station has no devices because it is being removed. */
   readonly devices: readonly (DeviceReport & { readonly key: string })[] | null
-  /** Null if there are no messages. `to` is empty for a message to the station itself. */
+  /**
+   * Null if there are no messages. `to` is empty if the addressee is the station, and not another SSID of its callsign.
+   */
   readonly messages: readonly MessageReport[] | null
 }
 

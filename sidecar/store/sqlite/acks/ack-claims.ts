@@ -11,7 +11,10 @@ export interface AckClaims {
    * sent.
    */
   claim(message: ReceivedMessage): boolean
-  /** Undoes {@link claim}, because the message could not be stored. Then its next copy is acknowledged. */
+  /**
+   * Undoes {@link claim} for a message that could not be stored. Then the sender's next transmission of the message is
+   * acknowledged.
+   */
   withdraw(message: ReceivedMessage): void
 }
 

@@ -16,7 +16,8 @@ const WAITING_ROWS = 50_000
 const WAITING_READS = 10_000
 const CLOSE_LIMIT_MS = 3000
 
-// Writes the same pages as a message: reserves a stamp, then inserts a row with it and deletes that row.
+// The probe writes the same pages as storing a message does. It reserves a stamp, inserts a row with this stamp, and
+// deletes the row.
 const PROBE = [
   'UPDATE state SET reserved_time = reserved_time + 1',
   "INSERT INTO message (time, station, source, seq_id, text, received_at) SELECT reserved_time, '', '', '', x'', 0 FROM state",

@@ -94,8 +94,8 @@ export class TransactionRunner {
     }
     this.#onOutcome(error)
     for (const write of batch) write.reject(error)
-    // Checkpoints the log into the file, which already has space for these pages. Then SQLite reuses the log from its
-    // beginning, without more space.
+    // On a full disk, checkpoints the log. This needs no more space, because the file already has space for the log's
+    // pages. Then SQLite reuses the log from its beginning.
     if (error.code === 'disk_full') await this.#connection.all('PRAGMA wal_checkpoint(PASSIVE)').catch(() => undefined)
   }
 
@@ -110,7 +110,7 @@ export class TransactionRunner {
       await this.#connection.all('ROLLBACK')
       this.#isLeftOpen = false
     } catch {
-      this.#isLeftOpen = true // may be wrong: after most disk errors, SQLite has already rolled back
+      this.#isLeftOpen = true // an assumption: after most disk errors, SQLite has already rolled back
     }
   }
 }

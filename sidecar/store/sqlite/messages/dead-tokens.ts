@@ -5,7 +5,7 @@ import type { StationMemory } from './station-memory.ts'
 
 const MARK_TOKEN_DEAD = 'UPDATE device SET token_dead = 1 WHERE station = ? AND id = ?'
 
-/** Marks the push tokens of the `devices` that `isMeant` selects as dead. Returns all devices, with the marks. */
+/** Marks push tokens as dead: those of the `devices` that `isMeant` selects. Returns all devices, with the marks. */
 export function markTokensDead(
   tx: Transaction,
   memory: StationMemory,

@@ -119,7 +119,7 @@ class MarkedDuplicates implements Duplicates {
     })
   }
 
-  /** Marks each message in the JSON array of a database row. */
+  /** Remembers each message in the JSON array of a database row, to recognize its duplicates. */
   remember([row]: readonly MarksRow[]): void {
     for (const [station, source, seqId, hex, receivedAt, addressee] of JSON.parse(
       row?.marks ?? '[]',

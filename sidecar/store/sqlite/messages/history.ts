@@ -203,7 +203,8 @@ class SqliteHistory implements History {
   }
 
   /**
-   * Records the ack of a copy at its original in the ring. Returns the stamp of the original; 0 if the ring has none.
+   * Records the ack of a duplicate in the row of the original message. Returns the original's stamp; 0 if the original
+   * is not in the ring.
    */
   async #ackOriginal(tx: Transaction, { from, to, seqId, text }: ReceivedMessage, now: number): Promise<number> {
     const stamps = JSON.stringify(this.#options.rings.newer(to, 0))

@@ -75,7 +75,7 @@ export async function loadRows(connection: Connection, perStation: number): Prom
   return loaded
 }
 
-/** Reads all rows. Treats them as if none had been dropped from its ring. */
+/** Reads all rows, and treats them as if no row had been dropped from a ring. */
 async function load(connection: Connection): Promise<Loaded> {
   const stations = new Map<StationKey, Rows>()
   const senders = new Map<StationKey, Set<string>>()

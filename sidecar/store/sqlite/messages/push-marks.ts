@@ -51,7 +51,9 @@ export class PushMarks {
     this.#gatheringSince ??= this.#clock.elapsed()
   }
 
-  /** Returns the last result of a device; undefined if the file has it, or if there is none. */
+  /**
+   * Returns the result of the last try to notify the device; undefined if only the file has it, or if there is none.
+   */
   resultOf(device: string): PushResult | undefined {
     return this.#unwritten.get(device)?.result
   }

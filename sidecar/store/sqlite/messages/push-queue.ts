@@ -324,7 +324,7 @@ class SqlitePushQueue implements MemoryPushQueue {
     this.#plan(next, Math.max(0, againAt + coalesceMs - clock.elapsed()))
   }
 
-  /** Puts entries back before the other due ones, because their messages could not be read. */
+  /** Returns claimed entries to the head of the due entries, because the messages for them could not be read. */
   #release(entries: readonly Entry[]): void {
     const behind = PLATFORMS.flatMap((platform) => [...this.#due[platform]])
     for (const platform of PLATFORMS) this.#due[platform].clear()

@@ -84,8 +84,9 @@ export class Registrations {
   }
 
   /**
-   * Makes room for one more device besides `siblings`. If the station has too many, removes the one that was silent for
-   * the longest time, also from `siblings`. Returns false if no device was silent long enough.
+   * Ensures that a station with the devices `siblings` can have one more. If the station has the maximum number of
+   * devices, removes the device that was silent for the longest time, also from `siblings`. Returns false if no device
+   * was silent long enough.
    */
   async #makeRoomFor(tx: Transaction, key: StationKey, siblings: SeenDevice[]): Promise<boolean> {
     const { settings, clock } = this.#parts

@@ -25,7 +25,7 @@ export class StationMemory {
   readonly #uncommitted = new Map<StationKey, SeenStation | undefined>()
   /** The `lastSeenAt` that the file has for each device. It may be up to an hour old. */
   readonly #lastSeenInFile = new WeakMap<Device, number>()
-  /** Stations that are not proven, according to the file. */
+  /** Stations that the file does not mark as proven; see `Stations.prove`. */
   readonly #unproven: Set<StationKey>
   readonly #counts = createPlatformCounts()
   readonly #anySsid = new AnySsidStations()
@@ -85,7 +85,7 @@ export class StationMemory {
     this.#listeners.push(listener)
   }
 
-  /** Records that `tx` changes the station, or removes it if `station` is undefined. */
+  /** Records that `tx` changes the station. If `station` is undefined, records that `tx` removes the station. */
   change(tx: Transaction, key: StationKey, station: SeenStation | undefined): void {
     this.#uncommitted.set(key, station)
     tx.onCommit(() => {

@@ -59,7 +59,7 @@ export interface StationTable extends Stations {
   registeredAt(key: StationKey): number | undefined
 }
 
-/** Reads the registry into memory and opens it. */
+/** Opens the registry, and reads all stations into memory. */
 export async function openStations(
   queries: Queries,
   database: Database,
