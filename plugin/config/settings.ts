@@ -139,8 +139,8 @@ export interface ClientSettings {
 }
 
 /**
- * The private keys of this server and its client certificate. They come from files whose names are outside the `oidc`
- * object.
+ * The private keys of this server and its client certificate. They come from files; the file names are outside the
+ * `oidc` object.
  */
 export interface Credentials {
   /** The keys in the order of the file. The first suitable key signs. */

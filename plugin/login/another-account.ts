@@ -5,8 +5,7 @@ const LIFE_MS = 10 * 60_000
 const NAME = 'oidc-another-account'
 
 /**
- * Codes of errors that concern only one account. The user may have another account at the IdP with which the login
- * succeeds.
+ * Codes of errors that concern only one account. Another account of the user at the IdP may be able to sign in.
  */
 const ACCOUNT_REFUSALS: readonly LoginErrorCode[] = ['not_in_required_group', 'account_unknown', 'account_locked']
 

@@ -14,7 +14,7 @@ import { type MeshSessions, ownSession } from './sessions/sessions.ts'
 export interface GuardOptions {
   readonly sessions: Pick<MeshSessions, 'counts' | 'current' | 'end' | 'hasEnded'>
   readonly open: OpenSessions
-  /** Ids of the domains whose users sign in through the plugin. */
+  /** Ids of the domains with the plugin's single sign-on. */
   readonly domains: ReadonlySet<string>
   /** Whether the account of a session is locked. */
   readonly isLocked: (user: string) => boolean

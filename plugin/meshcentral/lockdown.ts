@@ -7,7 +7,7 @@ import { userOf } from './sessions/sealed-cookies.ts'
 import { refuseTokenLogins } from './sessions/token-logins.ts'
 
 export interface LockdownOptions {
-  /** Called once, for the first user whom the lockdown refuses. */
+  /** Called once, when the lockdown first refuses a user. */
   readonly onDropped: (user: string) => void
   /**
    * Called if MeshCentral did not set all expected members of the first request. The lockdown then applies to all

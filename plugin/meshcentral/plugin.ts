@@ -84,7 +84,7 @@ class PluginStart {
   readonly #lockdown: Lockdown
   readonly #reading: ServerReading
   /**
-   * The domains whose users sign in through the plugin. Undefined if MeshCentral had already set up its own strategy
+   * The domains with the plugin's single sign-on. Undefined if MeshCentral had already set up its own strategy
    * when the plugin was loaded.
    */
   readonly #takenDomains: ReadonlyMap<string, TakenDomain> | undefined

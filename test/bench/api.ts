@@ -29,8 +29,8 @@ export const FIRST_CURSOR = 1_000_000_000_000
 export type LoadClient = Program<typeof import('./http-load-client.ts')>
 
 /**
- * Age of the first cursors of `….cursors`, at the beginning of each window. Each station gets a message every 5 s, so as
- * many stations have a message after this cursor as after one of the window before.
+ * Age of the first cursors of `….cursors`, at the beginning of each window. Each station gets a message every 5 s, so
+ * as many stations have a message after this cursor as after one of the window before.
  */
 const CURSOR_AGE_MS = 1000
 

@@ -31,8 +31,8 @@ const TRICKLE_MS = 3000
  * - `pipeline.durable`: the worst case. Every history is full and the burst goes to all stations in turn, so each
  *   message drops one of another station. `….cpu` is the CPU time of a message, `….bytes` what the sidecar writes.
  * - `pipeline.trickle`, `….bytes`: the same at 1,000 messages per second, with fewer messages in one commit.
- * - `pipeline.devices`, `….cpu`: the worst burst to stations with three devices, so three pushes for each message. The peer has
- *   stations with one device.
+ * - `pipeline.devices`, `….cpu`: the worst burst to stations with three devices, so three pushes for each message. The
+ *   peer has stations with one device.
  */
 export async function durableBench(): Promise<readonly Measurement[]> {
   const gateway = await startPushGateway('fcm')

@@ -5,8 +5,8 @@ const [FEW, MANY] = [100, 20_000]
 const MOST_WINDOWS = 10
 const CALLS = 200
 /**
- * The long paths are nearly as long as Node.js accepts. Dots suggest a file name with an extension, but the slash at the
- * end rules that out.
+ * The long paths are nearly as long as Node.js accepts. Dots suggest a file name with an extension, but the slash at
+ * the end rules that out.
  */
 const PATHS = { short: 'a/', dots: `${'.'.repeat(15_000)}/`, letters: `${'a'.repeat(15_000)}/` }
 const PEER = 'the same server without the plugin'

@@ -47,10 +47,10 @@ type Service = (typeof SERVICES)[number]
  * - `push.latency`, `push.latency.apns`: the time from sending the line of a single message until its push arrives,
  *   minus the coalescing window.
  *
- * The peer sends exactly the same requests as the sidecar. By profile, a push to FCM is to 37 % the HTTPS client of
- * Node.js, which the peer needs too, to 30 % the sidecar with its agent, to 16 % `firebase-admin`, which builds each
- * request anew, and to 14 % garbage collection. `AsyncLocalStorage`, which relates a request to its notification, makes
- * every promise dearer before Node.js 24.
+ * The peer sends exactly the same requests as the sidecar. By profile, the HTTPS client of Node.js takes 37 % of
+ * the CPU time of a push to FCM; the peer needs it too. The sidecar with its agent takes 30 %, garbage collection 14 %,
+ * and `firebase-admin` 16 %, because it builds each request from scratch. `AsyncLocalStorage` relates a request to its
+ * notification. Before Node.js 24, it slows down every promise.
  */
 export async function pushBench(): Promise<readonly Measurement[]> {
   const bursts: Measurement[] = []

@@ -19,8 +19,8 @@ const BARE = "require('node:http').createServer().listen(0, '127.0.0.1', () => c
  * resident memory once it is logged in to APRS-IS.
  *
  * By profile, half of the time is Node.js resolving and compiling 400 modules, of which 300 are the sidecar's. A fifth
- * is `ajv`, which loads 66 of them and compiles the schema of the configuration, and a tenth the sidecar's own code. The
- * packages of the gateways are loaded after the start.
+ * is `ajv`, which loads 66 of them and compiles the schema of the configuration, and a tenth the sidecar's own code.
+ * The packages of the gateways are loaded after the start.
  */
 export async function sidecarStartBench(): Promise<readonly Measurement[]> {
   const certificates = await makeCertificates()

@@ -150,7 +150,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
 
   for (const mode of ['pool_mode=transaction pool_size=30', 'pool_mode=statement pool_size=30']) {
     // Shows: sidecar P1.10.
-    it(`refuses PgBouncer with ${mode.split(' ')[0]} before changing the database, and states a remedy`, async () => {
+    it(`refuses PgBouncer with ${mode.split(' ')[0]} before any change, with a remedy`, async () => {
       const bouncer = await pooler(pageWith(['pool_mode=session pool_size=30', mode]))
       const { errors } = await checkStart(settings(bouncer))
       expect(errors).to.have.length(1)

@@ -54,7 +54,7 @@ describe('two peers of MeshCentral on mongo-java-server', () => {
     admin = await createAdministrator(peers[0] as MeshSetup, 'tom')
   })
 
-  it('a peer that starts during a move at another leaves it alone; the log has one event', async () => {
+  it("a peer that starts during the other peer's move does not log a second event", async () => {
     const [first, second] = peers as [MeshSetup, MeshSetup]
     const [old, person] = [first.person(), first.person()]
     const [from, to] = [userKey(old), userKey(person)]

@@ -75,7 +75,7 @@ export function storeOf({ sessionStore }: MaybeSessionRequest): Store {
 
 /** Removes the session's cookie from the browser. */
 export function clearSessionCookie(res: Response, name: string, cookie: SessionCookie): void {
-  // A browser removes a cookie only if path and domain are those with which the cookie was set. A secure cookie can
+  // A browser removes a cookie only if path and domain are the same as when it was set. A secure cookie can
   // only be removed by a secure cookie.
   const { path, domain, secure, httpOnly, sameSite, partitioned } = cookie
   res.clearCookie(name, {

@@ -86,7 +86,7 @@ export function suggestMoves(
   return suggestions
 }
 
-/** Finds a domain's accounts whose e-mail address is verified and equals this one, in any letter case. */
+/** Finds a domain's accounts that have this e-mail address, verified, in any letter case. */
 export function accountsWithAddress(
   users: Readonly<Record<string, MeshUser>>,
   domainId: string,

@@ -158,7 +158,7 @@ export function carrySessionEnded(res: Response): void {
 /**
  * Handles `<url>login` before MeshCentral does. If a login failed or a session ended, makes the page show the reason.
  *
- * @param domains ids of the domains whose users sign in through the plugin
+ * @param domains ids of the domains with the plugin's single sign-on
  * @param hasEnded whether a request came with a session that ended
  */
 export function loginPageVisit(domains: ReadonlySet<string>, hasEnded: (req: MeshRequest) => boolean): RequestHandler {
@@ -203,7 +203,7 @@ export function loginPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mes
  * link's target. If a user's session ended, the user is redirected to the login page, which says so. This applies even
  * if the domain redirects signed-out users elsewhere.
  *
- * @param domains ids of the domains whose users sign in through the plugin
+ * @param domains ids of the domains with the plugin's single sign-on
  * @param hasEnded whether a request came with a session that ended
  */
 export function rootPageVisit(domains: ReadonlySet<string>, hasEnded: (req: MeshRequest) => boolean): RequestHandler {

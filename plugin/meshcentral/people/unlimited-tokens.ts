@@ -14,7 +14,7 @@ export class TokenCensus {
   #domainsWithTokens: ReadonlySet<string> = new Set()
   #isAsking = false
 
-  /** @param domains ids of the domains whose users sign in through the plugin */
+  /** @param domains ids of the domains with the plugin's single sign-on */
   constructor(db: MeshDatabase, clock: Clock, domains: ReadonlySet<string>, onFailure: (error: unknown) => void) {
     this.#ask = () =>
       askDatabase<readonly Members[] | null>(clock, 'list login tokens', (done) => db.GetAllType('logintoken', done))

@@ -12,7 +12,7 @@ export interface SealedCookiesOptions {
   readonly revocations: Pick<RevokedSessions, 'latest'>
   readonly open: OpenSessions
   readonly work: CurrentWork
-  /** Ids of the domains whose users sign in through the plugin. */
+  /** Ids of the domains with the plugin's single sign-on. */
   readonly domains: ReadonlySet<string>
   readonly now: () => number
   readonly acceptsIssuer: IssuerRule

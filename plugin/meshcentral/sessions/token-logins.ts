@@ -13,7 +13,7 @@ export interface TokenLoginsOptions {
   readonly tokens: Pick<MeshLoginTokens, 'verdictOn'>
   readonly work: CurrentWork
   readonly open: OpenSessions
-  /** Ids of the domains whose users sign in through the plugin. */
+  /** Ids of the domains with the plugin's single sign-on. */
   readonly domains: ReadonlySet<string>
   readonly clock: Clock
   /** Called with the user if a login token was refused although its secret was right. */

@@ -20,7 +20,7 @@ export interface GuardParts {
   readonly sealing: Sealing
   readonly revocations: RevokedSessions
   readonly open: OpenSessions
-  /** Ids of the domains whose users sign in through the plugin. */
+  /** Ids of the domains with the plugin's single sign-on. */
   readonly domains: ReadonlySet<string>
   readonly host: MeshHost
   readonly clock: Clock

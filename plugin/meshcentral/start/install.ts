@@ -204,7 +204,7 @@ interface PageParts {
   /** Notes about the server's settings that an administrator should read. */
   readonly notes: readonly string[]
   readonly secret: string
-  /** Ids of the domains whose users sign in through the plugin. */
+  /** Ids of the domains with the plugin's single sign-on. */
   readonly domains: ReadonlySet<string>
   readonly report: (error: unknown) => void
 }

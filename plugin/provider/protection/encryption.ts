@@ -3,7 +3,7 @@ import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt, type J
 import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import { type ClientIdentity, secretOf } from '../authentication/client-signature.ts'
 
-/** The algorithms with which one kind of token is encrypted: for key management (`alg`) and for the content (`enc`). */
+/** The algorithms that encrypt one kind of token: for key management (`alg`) and for the content (`enc`). */
 export interface Encryption {
   readonly alg: string
   readonly enc: string

@@ -62,7 +62,9 @@ function existsAlready(file: string): InitOutcome {
 /** Returns what the operator should do after the check of a new configuration. */
 export function nextStep(file: string, isFine: boolean): string {
   const command = `mesh-companion-sidecar --config ${file}`
-  if (!isFine) return `Next: correct in ${file} what the lines above say, then run ${command} --check --live`
+  // Only root and the service may read the service's configuration.
+  const check = `${file === SERVICE_FILE ? 'sudo ' : ''}${command} --check --live`
+  if (!isFine) return `Next: correct in ${file} what the lines above say, then run ${check}`
   return file === SERVICE_FILE ? 'Next: sudo systemctl enable --now mesh-companion-sidecar' : `Next: ${command}`
 }
 

@@ -3,7 +3,11 @@ import { join } from 'node:path'
 
 /** Names of MeshCentral's programs for devices, in its folder `agents`. */
 const PROGRAMS = /^meshagent_|\.exe$/
-/** Where the parts of the header of a Windows program begin. @see https://learn.microsoft.com/windows/win32/debug/pe-format */
+/**
+ * Where the parts of the header of a Windows program begin.
+ *
+ * @see https://learn.microsoft.com/windows/win32/debug/pe-format
+ */
 const [PE_HEADER, OPTIONAL_HEADER, HEADER_END] = [64, 88, 220]
 
 /**

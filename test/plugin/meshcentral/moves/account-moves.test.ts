@@ -54,7 +54,7 @@ describe('account moves of several servers with one database', () => {
   const recordsOfMoves = () => [...rows.values()].filter(({ type }) => type !== 'user')
 
   // Shows: plugin 6.18.
-  it('a server that starts during a move of another leaves it alone; one event is written', async () => {
+  it("a server that starts during another server's move does not log a second event", async () => {
     const first = startServer()
     const unblock = block(first)
     const moving = first.moves.move(REQUEST)

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { startAprsIs } from '../../../../fixtures/aprsis/server.ts'
 import { draftFor } from '../../../../sidecar/operator/init/configuration.ts'
 import type { Conversation } from '../../../../sidecar/operator/init/conversation.ts'
-import { init } from '../../../../sidecar/operator/init/init.ts'
+import { init, nextStep } from '../../../../sidecar/operator/init/init.ts'
 import type { Answers } from '../../../../sidecar/operator/init/questions.ts'
 import { writeCredentials } from '../../../support/credential-files.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -97,6 +97,13 @@ describe('A configuration written by --init', () => {
     expect(output.trimEnd().split('\n').at(-1)).to.equal(
       `Next: correct in ${file} what the lines above say, then run mesh-companion-sidecar --config ${file} --check --live`,
     )
+  })
+
+  it("the next step after --init contains sudo for the service's configuration", () => {
+    const file = '/etc/mesh-companion/sidecar.json'
+    expect(nextStep(file, true)).to.equal('Next: sudo systemctl enable --now mesh-companion-sidecar')
+    expect(nextStep(file, false)).to.include(`run sudo mesh-companion-sidecar --config ${file} --check --live`)
+    expect(nextStep('/tmp/sidecar.json', false)).not.to.include('sudo')
   })
 
   it('--init uses the default of each setting if there is no flag and no terminal', async () => {

@@ -22,8 +22,8 @@ const ROOM = { android: 1000, ios: 1000, webpush: 1000 }
 const WAIT_MS = 60_000
 
 /**
- * Rules, each with steps of two stations that show it. After `claim`, the stations whose pushes the worker must get, each
- * with its number of messages.
+ * Rules, each with steps of two stations that show it. After `claim`, the stations whose pushes the worker must get,
+ * each with its number of messages.
  */
 const SCENARIOS = [
   ['each station has its own window', 'store A, wait, store B, wait, claim A1, settle A, wait, claim B1'],
