@@ -104,8 +104,8 @@ export class Fleet {
   send(line: string): boolean {
     const source = line.slice(0, Math.max(0, line.indexOf('>'))).toUpperCase()
     const all = [...this.#members.values()]
-    // After a packet from a station, the server sends messages to that station on the same connection. So the
-    // connection that already has the station in its filter is tried first.
+    // After a packet from a station, the server sends messages to that station on the same connection. So the packet
+    // goes to the connection that already has the station in its filter, if possible.
     const carriers = all.filter(({ stations }) => stations.has(source))
     return [...carriers, ...all].some(({ connection }) => connection.send(line))
   }

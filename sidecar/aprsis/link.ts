@@ -49,7 +49,7 @@ export interface LinkStatus {
   readonly connections: readonly FleetConnection[]
   /** This instance's slot among the listeners, from 0; null while it does not listen. */
   readonly listener: number | null
-  /** Number of instances that listen, including this one, and number that should. */
+  /** Number of instances that listen, including this one, and number of instances that should listen. */
   readonly listeners: { readonly held: number; readonly wanted: number }
   /** The other listening instances as of the last round of the election, sorted by slot. */
   readonly others: readonly Listener[]

@@ -93,7 +93,7 @@ export interface PhoneClient {
 /** Creates a client, with the state that the app's store loads. Sends no request yet. */
 export async function createClient(options: ClientOptions): Promise<PhoneClient> {
   const phone = new StationPhone(options, (await options.store.load()) ?? { cursor: 0 })
-  // The methods are plain functions, so that an app can pass one on as a callback.
+  // The methods are plain functions, so that an app can pass a method on as a callback.
   return {
     start: () => phone.start(),
     sync: () => phone.sync(),

@@ -70,9 +70,9 @@ export interface Station {
 }
 
 /**
- * Whether the sidecar remembers the cursors that the device sends. It does not for a device without an id: anyone can
- * compute the passcode and send a cursor in the device's name. If that cursor was too new, the next heartbeat of the
- * device would skip messages.
+ * Whether the sidecar remembers the cursors that the device sends. Cursors of a device without an id are not
+ * remembered: anyone can compute the passcode and send a cursor in the device's name. If that cursor was too new, the
+ * next heartbeat of the device would skip messages.
  */
 export function remembersCursor(id: DeviceId): boolean {
   return id !== ''

@@ -2,8 +2,8 @@ import { promisify } from 'node:util'
 import { constants, crc32, deflateRaw, deflateRawSync } from 'node:zlib'
 
 /**
- * The compressed beginning of a text. It is kept, and a different end is added for each answer, because compressing 7
- * KB takes longer than all other work on an answer.
+ * The compressed beginning of a text. Several answers reuse it, each with an end of its own. Compressing 7 KB takes
+ * longer than all other work on an answer.
  */
 export interface GzipHead {
   /** Raw DEFLATE blocks. They end at a byte boundary, and none is marked as final (RFC 1951, section 3.2.3). */

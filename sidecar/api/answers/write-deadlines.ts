@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../../clock.ts'
 
 /**
- * Milliseconds that a client has to read a small answer. The deadline does not apply to an answer that the kernel takes
- * whole, as it does nearly always.
+ * Milliseconds that a client has to read a small answer. Nearly always the kernel accepts the whole answer at once.
+ * Then the answer has no deadline.
  */
 const MIN_MS = 15_000
 /** Speed of a slow phone network, in bytes per millisecond. Large answers get additional time at this rate. */

@@ -92,7 +92,9 @@ export function addToRing(ring: ReadyRing, message: StoredMessage, perStation: n
   ring.slice = undefined
 }
 
-/** Returns the bytes of all records from the index `first` on, without a copy. The ring does not overwrite them. */
+/**
+ * Returns the bytes of all records from the index `first` on, without a copy. The ring does not overwrite these bytes.
+ */
 export function recordsFrom(ring: ReadyRing, first: number): Buffer {
   const { ends, begin, space } = ring
   const start = ends[first - 1] ?? begin

@@ -67,7 +67,7 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
     if (!next) continue
     const dropped = [...member.stations].filter((station) => !next.has(station))
     if (member.up && cover.losses(member, dropped) > 0) continue
-    // Until the server confirms the new filter, no other connection may drop a station that is in it.
+    // Until the server confirms the new filter, no other connection may drop a station of this filter.
     cover.drop(member)
     steps.push({ kind: 'change', id: member.id, stations: next })
   }

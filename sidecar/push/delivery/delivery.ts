@@ -219,7 +219,7 @@ export class Deliveries {
       return this.#retry(claim, next, result, reason)
     }
     metrics.countCase('pushes_given_up', { platform, reason: cause })
-    // No warning for an offline phone, because some phones are never online again.
+    // An offline phone causes no warning, because some phones are never online again.
     if (cause !== 'phone')
       log.warn(
         'push-given-up',

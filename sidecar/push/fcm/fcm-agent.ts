@@ -48,7 +48,7 @@ export class FcmExchange {
   retryAfterMs: number | undefined
   /** The FCM error codes in the last answer to the notification, if its status was 401. */
   errorCodes: FcmErrorCodes | undefined
-  /** The `Date` header of the last answer, including those to requests for access tokens. */
+  /** The `Date` header of the last answer. Answers to requests for access tokens count too. */
   date: string | undefined
   /** Code of the last request that failed, such as `ECONNREFUSED`. */
   errorCode: string | undefined
