@@ -12,7 +12,7 @@ const NEW: UserId = '~oidc:u-2'
 
 describe('documented host with its own user table', () => {
   // Shows: plugin 9.48.
-  it('the documented user table finds users by id and refuses a used e-mail address', async () => {
+  it('the documented user table admits both kinds of logins, and refuses a used address', async () => {
     const folder = await createFolder('own-table')
     const database = new sqlite3.Database(':memory:')
     const execute = (sql: string) =>
@@ -23,7 +23,7 @@ describe('documented host with its own user table', () => {
         INSERT INTO users (id, name, email, is_admin) VALUES (7, 'Alice', 'alice@example.test', 1);
         INSERT INTO users (id, name, email) VALUES (8, 'Bob', 'bob@example.test')`)
       for (const sql of codeBlocks(TEXT, 'sql')) await execute(sql)
-      const [code = ''] = codeBlocks(TEXT, 'js')
+      const [code = '', forBothLogins = ''] = codeBlocks(TEXT, 'js')
       const file = await folder.write('users.mjs', code)
       const { ownAccounts } = (await import(pathToFileURL(file).href)) as {
         ownAccounts: (database: sqlite3.Database) => Accounts
@@ -48,7 +48,25 @@ describe('documented host with its own user table', () => {
       )
       await accounts.setSiteAdmin('', NEW, true)
       expect(await accounts.find('', NEW)).to.include({ siteAdmin: true })
+
+      const signedIn: { account?: { id: UserId } } = {}
+      const requiresUser = new Function('oidc', 'database', `${forBothLogins}\nreturn requiresUser`)(
+        { account: async () => signedIn.account },
+        database,
+      ) as (req: object, res: object, next: () => void) => void
+      /** Resolves with the name of the admitted user, or with the address of the redirect. */
+      const visit = (session: object) =>
+        new Promise((resolve) => {
+          const locals: { user?: { name: string } } = {}
+          const redirect = (_status: number, address: string) => resolve(address)
+          requiresUser({ session }, { locals, redirect }, () => resolve(locals.user?.name))
+        })
+      expect(await visit({})).to.equal('/login')
+      expect(await visit({ userId: 8 })).to.equal('Bob')
+      signedIn.account = { id: NEW }
+      expect(await visit({})).to.equal('Mallory')
       await execute("UPDATE users SET disabled = 1 WHERE name = 'Mallory'")
+      expect(await visit({})).to.equal('/login')
       expect(await accounts.find('', NEW)).to.include({ locked: true })
     } finally {
       database.close()
