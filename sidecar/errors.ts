@@ -162,7 +162,7 @@ export const STORE_FAULTS = {
   database_older: {
     what: 'PostgreSQL has an older state than before: after a failover, the old primary accepts writes again.',
     remedy:
-      'Stop the old primary, and make "database" lead to the new one. If you went back on purpose, restart the sidecar: it loses what was stored since.',
+      'Stop the old primary, and set `database` to the address of the new one. If you went back on purpose, restart the sidecar: it loses what was stored since.',
   },
   database_incomplete: {
     what: 'Tables or functions of the sidecar are missing in the database, or were changed.',
