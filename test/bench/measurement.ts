@@ -78,9 +78,9 @@ type Turns<Name extends string> = Readonly<Record<'ours' | 'peer', readonly Read
  * example, differs more from window to window than the rate, so the rate decides about both.
  */
 export function medians<Name extends string>(turns: Turns<Name>, figure: Name, steadyBy: Name = figure): Sides {
-  const of = (side: 'ours' | 'peer', name: Name) => turns[side].map((item) => item[name])
-  const steady = isSteady(of('ours', steadyBy)) && isSteady(of('peer', steadyBy))
-  return { ours: median(of('ours', figure)), peer: median(of('peer', figure)), steady }
+  const valuesOf = (side: 'ours' | 'peer', name: Name) => turns[side].map((item) => item[name])
+  const steady = isSteady(valuesOf('ours', steadyBy)) && isSteady(valuesOf('peer', steadyBy))
+  return { ours: median(valuesOf('ours', figure)), peer: median(valuesOf('peer', figure)), steady }
 }
 
 /** Returns the median of one figure of the windows. */
@@ -113,19 +113,19 @@ export async function takeTurns<Runs extends Readonly<Record<string, () => unkno
 }
 
 /**
- * Runs windows of all sides until the figure `by` of each is steady, but at most `mostWindows` of each. The sides take
+ * Runs windows of all sides until `figure` of each is steady, but at most `mostWindows` of each. The sides take
  * turns as in {@link takeTurns}. Returns the windows that count, see {@link counted}.
  */
 export async function untilSteady<
   Name extends string,
   Runs extends Readonly<Record<string, () => Promise<Readonly<Record<Name, number>>>>>,
->(mostWindows: number, by: Name, runs: Runs): Promise<Results<Runs>> {
+>(mostWindows: number, figure: Name, runs: Runs): Promise<Results<Runs>> {
   const all = Object.entries(runs).map(([name, run]) => ({
     name,
     run,
     windows: [] as Readonly<Record<Name, number>>[],
   }))
-  const areSteady = () => all.every(({ windows }) => isSteady(windows.map((window) => window[by])))
+  const areSteady = () => all.every(({ windows }) => isSteady(windows.map((window) => window[figure])))
   for (let round = 0; round < mostWindows && !areSteady(); round++) {
     for (const { run, windows } of round % 2 === 0 ? all : all.toReversed()) windows.push(await run())
   }

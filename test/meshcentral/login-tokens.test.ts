@@ -135,8 +135,8 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
     const person = setup.person()
     const token = await createToken(setup, await signedIn(setup, person))
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(true)
-    const seen = [...(await setup.data.records())].filter(([key]) => key.startsWith('meshcompanionlogin/seen/'))
-    const older = seen.map(([, record]) => ({ ...record, at: Number(record.at) - 3 * 24 * 60 * 60_000 }))
+    const lastLogins = [...(await setup.data.records())].filter(([key]) => key.startsWith('meshcompanionlogin/seen/'))
+    const older = lastLogins.map(([, record]) => ({ ...record, at: Number(record.at) - 3 * 24 * 60 * 60_000 }))
     const lines = older.map((record) => `${JSON.stringify(record)}\n`).join('')
     await setup.restart(options, () => appendFile(join(setup.data.path, 'meshcentral.db'), lines))
     return { person, token }

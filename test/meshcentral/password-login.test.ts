@@ -200,11 +200,11 @@ describe("the links in MeshCentral's mails with custom.password_login", () => {
     await createAccount(setup, 'tom')
     expect((await setup.browser().step(await linkTo(1))).status).to.equal(200)
     await until('the confirmed address', async () => (await setup.data.records()).get('user//tom')?.emailVerified)
-    const before = await hashOfTom()
+    const oldHash = await hashOfTom()
     expect((await setup.browser().step(`${await linkTo(2)}&confirm=1`)).status).to.equal(200)
     const reset = await until('the new password', async () => {
       const hash = await hashOfTom()
-      return hash !== before && hash
+      return hash !== oldHash && hash
     })
     await setup.restart(withMail({ password_login: false }))
     const browser = setup.browser()

@@ -15,7 +15,7 @@ import { isSignedIn, signedIn, thiefOf } from './support/session.ts'
 const LIMIT_MS = 180_000
 
 /** Whether a message has the text, such as an id. */
-const has = (message: object, text: string) => JSON.stringify(message).includes(text)
+const includes = (message: object, text: string) => JSON.stringify(message).includes(text)
 
 /**
  * Delays two calls of the database while a file in the data folder is there: the list of unfinished moves
@@ -86,24 +86,24 @@ describe('two peers of MeshCentral on mongo-java-server', () => {
     const [first, second] = peers as [MeshSetup, MeshSetup]
     const person = first.person()
     const [to, browser] = [userKey(person), await signedIn(first, person)]
-    for (const known of [admin.browser, browser]) await knowsPerson(second, known)
+    for (const signedInBrowser of [admin.browser, browser]) await knowsPerson(second, signedInBrowser)
     const [page, oldPage] = [await openPage(second, browser), await openPage(second, admin.browser)]
     const answer = await moveAccount(first, admin.browser, { from: admin.id, to }, { lock: 'on' })
     expect(answer.headers.location).to.include('outcome=moved')
-    await until('the device in the open page', async () => has(await page.ask('nodes'), admin.device))
-    await until('the device group in the open page', async () => has(await page.ask('meshes'), to))
-    await until('the members of the user group', async () => has(await page.ask('usergroups'), to))
+    await until('the device in the open page', async () => includes(await page.ask('nodes'), admin.device))
+    await until('the device group in the open page', async () => includes(await page.ask('meshes'), to))
+    await until('the members of the user group', async () => includes(await page.ask('usergroups'), to))
     await until('the old page to be closed', () => !oldPage.isOpen())
     await until('the lock', async () => !(await isSignedIn(second, thiefOf(second, admin.browser))))
     // The page receives events on devices only if it was subscribed to them again.
     const pageAtFirst = await openPage(first, browser)
     pageAtFirst.send({ action: 'changedevice', nodeid: admin.device, name: 'Renamed' })
-    await page.message((message) => message.action === 'event' && has(message, 'Renamed'))
+    await page.message((message) => message.action === 'event' && includes(message, 'Renamed'))
     // A login writes the account from the memory of its server.
     const pageAgain = await openPage(second, await signedIn(second, person))
-    expect(has(await pageAgain.ask('nodes'), admin.device)).to.equal(true)
-    expect(has(await pageAtFirst.ask('nodes'), admin.device)).to.equal(true)
-    expect(has(await pageAtFirst.ask('usergroups'), admin.id)).to.equal(false)
+    expect(includes(await pageAgain.ask('nodes'), admin.device)).to.equal(true)
+    expect(includes(await pageAtFirst.ask('nodes'), admin.device)).to.equal(true)
+    expect(includes(await pageAtFirst.ask('usergroups'), admin.id)).to.equal(false)
     // MeshCentral's own event that closes a page makes its peers crash.
     expect(peers.map((peer) => peer.server().isUp())).to.deep.equal([true, true])
     for (const socket of [admin.page, page, oldPage, pageAtFirst, pageAgain]) socket.close()

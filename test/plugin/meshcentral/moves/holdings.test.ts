@@ -68,8 +68,8 @@ describe('suggestions for moving accounts', () => {
       const old = user(`user//u${index}`, index < 5 ? same : { ...same, siteadmin: 2 })
       return [old, user(`user//~oidc:${index}`, same)]
     })
-    const found = suggested(...pairs.flat())
-    expect(found).to.have.length(20)
-    expect(found[0]).to.deep.equal({ from: 'user//u5', to: 'user//~oidc:5' })
+    const suggestions = suggested(...pairs.flat())
+    expect(suggestions).to.have.length(20)
+    expect(suggestions[0]).to.deep.equal({ from: 'user//u5', to: 'user//~oidc:5' })
   })
 })

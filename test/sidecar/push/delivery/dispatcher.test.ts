@@ -49,8 +49,8 @@ describe('The push dispatcher', () => {
       await setup.tell()
       await setup.dispatched()
       const lastPush = (await setup.store.reports.get(KEY))?.devices[0]?.lastPush
-      const at = setup.stores.clock.now()
-      expect(lastPush).to.deep.equal(shown === undefined ? null : { at, outcome: shown, reason })
+      const now = setup.stores.clock.now()
+      expect(lastPush).to.deep.equal(shown === undefined ? null : { at: now, outcome: shown, reason })
     })
 
   it('the operator sees that the platform of a device has no gateway', async () => {
