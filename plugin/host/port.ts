@@ -140,8 +140,8 @@ export interface SignIn {
   /** The IdP's session id (`sid` claim), or null if the IdP sends none. */
   readonly sid: string | null
   /**
-   * When the login began, or when the user authenticated at the IdP if that was later. Milliseconds since 1970, by this
-   * server's clock. A revocation ends the sessions that began at its time or earlier.
+   * The later of two times: when the login began, and when the user authenticated at the IdP. In milliseconds since
+   * 1970, by this server's clock. A revocation ends the sessions that have this time or an earlier one.
    */
   readonly startedAt: number
   /**
@@ -315,8 +315,8 @@ export interface LoginFailure {
   readonly code: string
   readonly message: string
   /**
-   * The precise reason, for a server with its own messages. Do not show it to the user, because it reveals which rule
-   * refused the login.
+   * The precise reason, for a server that chooses its own message by it. Do not show the reason itself to the user,
+   * because it reveals which rule refused the login.
    */
   readonly reason: string
 }

@@ -86,7 +86,7 @@ export interface MeshWeb {
   readonly userGroups: Record<string, MeshUserGroup>
   /** Device groups by id, `mesh/<domain id>/<hash>`. */
   readonly meshes?: Record<string, MeshDeviceGroup>
-  /** Maps `<user id>/<x>` to when that session was ended, in milliseconds since 1970. */
+  /** When sessions were ended, in milliseconds since 1970, by `<user id>/<x>`. `x` is MeshCentral's id of a session. */
   readonly destroyedSessions: Record<string, number>
   readonly args: Members
   /** Domains by their host names, in lower case. */

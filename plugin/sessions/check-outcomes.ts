@@ -77,7 +77,7 @@ export class CheckOutcomes {
     this.#pausedUntil = 0
   }
 
-  /** Returns the number of sessions in use that can never be checked. */
+  /** Returns the number of sessions in use that the plugin cannot check at the IdP. */
   unchecked(): number {
     return this.#uncheckedSessions.count()
   }

@@ -82,7 +82,7 @@ export class SessionChecks {
     if (sessions.length > 0 && !this.#isClosed) for (const delayMs of AGAIN_MS) this.#repeat(delayMs, check)
   }
 
-  /** Returns the number of sessions in use that can never be checked. */
+  /** Returns the number of sessions in use that the plugin cannot check at the IdP. */
   unchecked(): number {
     return this.#outcomes.unchecked()
   }

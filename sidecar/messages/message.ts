@@ -5,8 +5,8 @@ export interface IncomingMessage {
   readonly from: StationKey
   readonly to: StationKey
   /**
-   * The station whose ring stores this copy of the message, if that station is not the addressee. One of its devices
-   * then wants messages to all SSIDs of the callsign. Absent for the copy in the ring of `to`.
+   * The station with the ring that stores this copy of the message. Absent if that is the addressee `to`. Another
+   * station gets a copy if one of its devices wants the messages to all SSIDs of the callsign.
    */
   readonly ring?: StationKey
   /** The sequence id after the last `{`, without trailing blanks; empty if the message has none. */

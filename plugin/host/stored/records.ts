@@ -47,7 +47,7 @@ export interface StoredUserGroups extends UserGroups {
    * group and an administrator's group with that name.
    */
   allOf(domainKey: string, id: UserId): Promise<readonly string[]>
-  /** Adds the user to an administrator's group, and creates the group if it is missing. */
+  /** Adds the user to a group that administrators manage by hand. Creates the group if it is missing. */
   joinByHand(domainKey: string, id: UserId, name: string): Promise<void>
   leaveByHand(domainKey: string, id: UserId, name: string): Promise<void>
 }

@@ -46,7 +46,7 @@ export function readCookies(cookieHeader: string | undefined): Cookies {
   return parseCookie(cookieHeader ?? '')
 }
 
-/** Returns a value of `Set-Cookie` with the attributes that the rules require. */
+/** Returns a value of the header `Set-Cookie` with the attributes that `rules` require. */
 export function setCookie(name: string, value: string, maxAgeMs: number, rules: CookieRules): string {
   return stringifySetCookie({
     name,

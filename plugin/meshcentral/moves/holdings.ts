@@ -48,7 +48,10 @@ export function ownSiteRights({ siteadmin = 0, oidcrights = 0 }: MeshUser): numb
   return siteadmin === SITE_ADMIN ? siteadmin : siteadmin & ~oidcrights
 }
 
-/** Whether an account has devices, groups or rights that a move would move. A lock and limits stay with the account. */
+/**
+ * Whether an account has devices, groups or rights that can be moved to another account. A lock and limits cannot be
+ * moved.
+ */
 export function hasHoldings({ deviceGroups, userGroups, devices, siteRights }: Holdings): boolean {
   return siteRights !== siteLimits(siteRights) || [deviceGroups, userGroups, devices].some((list) => list.length > 0)
 }

@@ -2,7 +2,7 @@ import { SITE_ADMIN } from '../server.ts'
 
 /** The bits of a rights mask of MeshCentral. Most bits permit something; some limit what other bits permit. */
 interface Mask {
-  /** The bits that limit what other bits permit. */
+  /** The bits that limit, such as "no terminal". */
   readonly limits: number
   /** The limits that apply to remote control only. They have no effect without {@link Mask.control}. */
   readonly controlLimits: number

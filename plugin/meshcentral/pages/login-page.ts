@@ -59,8 +59,8 @@ const MESSAGE_FOR: Record<MessageCode, number> = {
   login_expired: MESSAGE.securityCheck,
   provider_unreachable: MESSAGE.failed,
   provider_refused: MESSAGE.failed,
-  // MeshCentral has no message for a user who cancelled. Its text for "Login failed" also mentions user names and
-  // passwords.
+  // MeshCentral has no message for a user who cancelled. "Access denied" is closer than "Login failed", which also
+  // mentions user names and passwords.
   sign_in_cancelled: MESSAGE.denied,
   sign_in_incomplete: MESSAGE.denied,
   access_denied: MESSAGE.denied,
@@ -199,9 +199,9 @@ export function loginPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mes
 }
 
 /**
- * Handles the domain's root page. If a signed-out user follows a link, such as to a device, the next login leads to the
- * link's target. If a user's session ended, the user is redirected to the login page, which says so. This applies even
- * if the domain redirects signed-out users elsewhere.
+ * Handles the domain's root page, even in a domain that redirects signed-out users elsewhere. If a signed-out user
+ * follows a link, such as to a device, the next login leads to the link's target. If a user's session ended, the user
+ * is redirected to the login page, which says so.
  *
  * @param domains ids of the domains with the plugin's single sign-on
  * @param hasEnded whether a request came with a session that ended

@@ -39,9 +39,9 @@ export function foreignSession({ session }: MeshRequest): ForeignSession | undef
 }
 
 /**
- * Marks a session that MeshCentral begins while it answers a request. The guard has removed all invalid sessions of the
- * plugin's users from the request. So if the answer has a session that is not the plugin's, MeshCentral began it during
- * this request.
+ * Marks a session as MeshCentral's own if MeshCentral begins it while it answers a request. Before, the guard removed
+ * all invalid sessions of the plugin's users from the request. So MeshCentral began every session in the answer that is
+ * not the plugin's.
  *
  * @param domains ids of the domains whose users sign in through the plugin
  * @param now returns the current time in milliseconds since 1970

@@ -36,8 +36,8 @@ export function sealedBySession(options: SealedCookiesOptions): Pick<MeshServer,
       return current.session?.user === user ? ownerOf(current.session) : (current.brought.get(user) ?? NO_OWNER)
     const named = typeof x === 'string' ? open.named(user, x) : undefined
     if (named) return ownerOf(named)
-    // Requests that do not pass the guard have no current work. Among such requests, only those of web relays seal
-    // cookies for a port of a device.
+    // No work is known for a request that did not pass the guard. If such a request seals a cookie for a device's port,
+    // it comes from a web relay.
     const isTunnel = nodeid !== undefined && tcpport !== undefined
     const relayed = isTunnel ? open.relays.ownerOf(user, (owner) => hasEnded(owner, user)) : undefined
     return relayed ?? { kind: 'unknown', sealedAt: now() }

@@ -124,7 +124,10 @@ const WHY: Readonly<Record<Refusal, string>> = {
   unattributed: 'the request that brought it is unknown. Report this with the version of MeshCentral.',
 }
 
-/** Returns a logger that writes one line per hour, user and reason to the authentication log. */
+/**
+ * Returns a function that writes refusals to the authentication log: for each user and reason, at most one line an
+ * hour.
+ */
 export function tokenRefusals(server: Pick<MeshServer, 'authLog'>, clock: Clock): TokenLoginsOptions['onRefused'] {
   const logged = new Map<string, number>()
   return (user, reason) => {

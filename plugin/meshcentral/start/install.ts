@@ -62,8 +62,8 @@ export interface Installed {
 type Certificates = NonNullable<MeshServer['certificates']>
 
 /**
- * Installs single sign-on: the guard, the routes, the buttons and the administrator's page. Then lifts the lockdown for
- * the plugin's domains.
+ * Installs single sign-on: the guard, the routes, the buttons and the administrator's page. Then lifts the
+ * {@link Lockdown} for the plugin's domains.
  *
  * @returns undefined if single sign-on cannot work in this server. The reason is logged
  */
@@ -286,8 +286,8 @@ class CookieProbe {
   }
 
   /**
-   * Sends the test cookie at the server's first request. Calls `onOther` if MeshCentral does not open it with the
-   * plugin's `decodeCookie`.
+   * At the server's first request, sends a request with the test cookie. Calls `onOther` if MeshCentral decodes the
+   * cookie by another function than the plugin's `decodeCookie`.
    */
   run({ web, takenDomains, clock }: Installation, host: string, onOther: () => void): void {
     beforeFirstRequest(web.app, () => {

@@ -118,8 +118,8 @@ class ThrottledKeySet implements KeySet {
   }
 
   /**
-   * Returns the key request that was sent within the last second. If there is none that the caller can use, sends a new
-   * one once the second is over.
+   * Returns the key request that was sent within the last second, if the caller can use it. Otherwise waits until one
+   * second after that request, and sends a new one.
    *
    * @param except a request whose result the caller already has
    */

@@ -105,8 +105,8 @@ async function startSession(
 }
 
 /**
- * Finds an account that the user has under another id, and logs it. Ignores errors: if the host fails, the login fails
- * later with a clear error.
+ * Looks for an account that the user has under another id, and logs a warning if there is one. Ignores errors of the
+ * host, because a later step of the login reports them clearly.
  */
 async function findOtherAccount(
   { accounts, authLog }: Host,

@@ -98,8 +98,8 @@ function uploadedAvatar(body: RegisterBody): AvatarUpload | undefined {
 }
 
 /**
- * The form of each platform's push tokens, and the reason that the app's developer gets for any other form. Without
- * this check, the developer would only see that the gateway reports the token as dead.
+ * The form of each platform's push tokens, and the error text that the app's developer gets for any other form. Without
+ * a check of the form, the developer would only see that the gateway reports the token as dead.
  *
  * FCM documents no form. An APNs token is hex. Today it has 32 bytes, but Apple does not fix the length, so the limit
  * here is 100 bytes. The APNs client drops characters that are not hex digits, so a malformed token could reach another

@@ -39,7 +39,7 @@ interface Failure {
   readonly afterMs?: number | undefined
 }
 
-/** Limit of the characters of a gateway's reason that are stored for the operator. */
+/** The operator sees at most so many characters of the reason that a gateway gives. */
 const MAX_REASON_CHARACTERS = 300
 
 const MS_PER_S = 1000
@@ -52,10 +52,11 @@ const MS_PER_S = 1000
 const CLAIM_AGAIN_MS = 1000
 
 /**
- * Notifies claimed devices. At the end of each claim, it releases the slot and records the outcome in the queue.
+ * Notifies claimed devices. Each claim occupies one slot of its gateway. At the end of a claim, the slot is released,
+ * and the queue records the outcome.
  *
  * A claim is *settled* if its device was notified or cannot be notified; otherwise it is *retried later*. While the
- * dispatcher is closing, claims without an answer return to the queue unchanged. No method rejects.
+ * dispatcher is closing, claims that no gateway has answered return to the queue unchanged. No method rejects.
  */
 export class Deliveries {
   readonly #parts: DeliveryParts

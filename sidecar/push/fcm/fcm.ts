@@ -167,8 +167,8 @@ class FcmGateway implements PushGateway {
 const require = createRequire(import.meta.url)
 
 async function connect({ projectId, clientEmail, privateKey }: ServiceAccount, httpAgent: FcmAgent) {
-  // `google-auth-library`, the largest package, gets the access tokens. Its import comes first, so that the synchronous
-  // `require` calls below do not delay the sidecar's start.
+  // `google-auth-library`, the largest package, gets the access tokens. Its asynchronous import comes first, so that
+  // the synchronous `require` calls below run after the sidecar has started.
   const { JWT } = await import('google-auth-library')
   const { deleteApp, initializeApp }: typeof import('firebase-admin/app') = require('firebase-admin/app')
   const { getMessaging }: typeof import('firebase-admin/messaging') = require('firebase-admin/messaging')

@@ -8,7 +8,7 @@ import type { SqlValue } from './database/sql-values.ts'
  * statements.
  */
 const SLICE_ROWS = 500
-/** Limit of expired stations that one statement lists. */
+/** The most expired stations that one statement returns. */
 const SLICE_STATIONS = 100
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000

@@ -29,7 +29,7 @@ const MEMBERS = [
 
 describe('the providers that --live knows', () => {
   // Shows: plugin 9.49.
-  it('verdicts on known providers have no control characters, whatever IdPs publish', () => {
+  it("advice on an IdP has no control characters, even if the IdP's metadata has some", () => {
     const settings = ISSUERS.map((issuer) => settingsOf({ issuer, client, groups: { required: 'mesh-users' } }))
     const metadata = fc.dictionary(fc.constantFrom(...MEMBERS), fc.oneof(fc.jsonValue(), fc.webUrl(), fc.string()))
     fc.assert(

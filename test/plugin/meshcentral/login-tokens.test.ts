@@ -78,7 +78,7 @@ describe('login tokens of MeshCentral', () => {
   })
 
   // Shows: plugin 6.11.
-  it('refuses login tokens if the database fails or a suspension could not be written', async () => {
+  it("refuses login tokens if the account's suspension cannot be read or written", async () => {
     const db = databaseOf(records)
     const failing: MeshDatabase = {
       ...db,

@@ -8,7 +8,7 @@ import { settingsOf } from '../../support/settings-of.ts'
 
 const OFF = settingsOf({}).push
 
-describe('Opening the push gateways', () => {
+describe('Push gateways created from the configuration', () => {
   const { log, shown } = recordedLog('info')
 
   // Shows: sidecar C14.11.

@@ -2,7 +2,7 @@ import type { Log } from '../../../log.ts'
 import type { Queries } from './connection.ts'
 
 // A database user without special rights sees the number of standbys, but not whether they are synchronous. Therefore
-// this query reads the setting, which every user can read.
+// this query reads `synchronous_standby_names`, which every user can read.
 const SETTINGS = `
   SELECT current_setting('synchronous_commit') IN ('off', 'local') AS local,
     current_setting('synchronous_standby_names') <> '' AS sync, count(*) AS standbys

@@ -19,12 +19,12 @@ export interface PushMark {
 }
 
 /**
- * Records in the file up to which stamp each device was notified, and how the last try ended.
+ * Writes *marks* to the file. The mark of a device says up to which stamp the device was notified, and how the last try
+ * ended.
  *
- * A claim takes due notifications out of the queue. Marks gather until the last claim in progress ends, or until a
- * claim ends when the first mark is at least {@link GATHER_MS} old. Then all marks are written at once. If that fails,
- * they are written at the next end of a claim. {@link seal} writes the rest. A device is notified twice only if the
- * process dies before its mark is written.
+ * Marks are collected in memory, and written together when a claim ends: if no other claim is in progress, or if the
+ * oldest mark is at least {@link GATHER_MS} old. If the write fails, it is repeated when the next claim ends.
+ * {@link seal} writes the rest. A device is notified twice only if the process dies before its mark is written.
  */
 export class PushMarks {
   readonly #database: Database

@@ -15,7 +15,7 @@ const user = (id: string, more: Partial<MeshUser> = {}): MeshUser => ({
 const users = (...all: readonly MeshUser[]) => Object.fromEntries(all.map((account) => [account._id, account]))
 
 describe('devices, groups and rights of a MeshCentral account', () => {
-  it('the groups read from an account exclude mirrored groups and deleted groups', () => {
+  it("an account's groups to move exclude mirrored groups and deleted groups", () => {
     const links = {
       'mesh//a': { rights: 5 },
       'mesh//gone': { rights: 5 },

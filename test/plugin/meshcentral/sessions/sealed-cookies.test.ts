@@ -210,7 +210,7 @@ describe('cookie that MeshCentral seals', () => {
     expect(opens(all, sealed)).to.equal(false)
   })
 
-  it('a revocation does not affect cookies sealed without a session of the plugin', async () => {
+  it('a revocation leaves sealed cookies valid that contain no session of the plugin', async () => {
     const all = await setUp()
     const tokens = sealedFor(all, work(), { userid: USER })
     const someoneElse = sealedFor(all, work({ session: session('a', 1_000, OTHER) }), { userid: USER })

@@ -283,7 +283,7 @@ describe('Several instances at APRS-IS', () => {
       expect(Object.keys(leases.holders()).filter((name) => name.startsWith('call/'))).to.have.length(1)
     })
 
-    it('a listener picks a new callsign if its own was taken, but keeps aprsis.callsign', async () => {
+    it('a listener that returns replaces its taken callsigns, and keeps aprsis.callsign', async () => {
       stations = stationKeys(900)
       const a = await ready('a')
       const b = await ready('b')

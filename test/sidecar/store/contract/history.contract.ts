@@ -59,7 +59,7 @@ export function historyContract(stores: ContractStores): void {
     expect(await store.history.since('K9NONE', '', 0)).to.equal(undefined)
   })
 
-  it('returns messages newer than both given cursors, with the stamp of the newest', async () => {
+  it('returns the messages after both cursors, and the stamp of the newest message', async () => {
     const [first, second] = (await append(store, 'a', 'b')).map((item) =>
       item.kind === 'stored' ? item.message.stamp : 0,
     )
