@@ -142,7 +142,7 @@ describe('imports between modules', () => {
       })
     }
 
-    it(`root files of the ${half} that all layers share import only each other`, () => {
+    it(`root files for use in all layers of the ${half} import only each other`, () => {
       const wrong = violations(
         imports,
         ({ from, to }) => shared.includes(from) && to.startsWith(`${half}/`) && !shared.includes(to),

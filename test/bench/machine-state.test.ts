@@ -16,7 +16,7 @@ describe("report of the machine's load during benchmarks", () => {
     })
   })
 
-  it('adds the CPU time of all descendant processes, including ended ones', () => {
+  it('sums the CPU time of a process and its descendants, even ended descendants', () => {
     const stat = (parent: number, own: number, ended: number) =>
       `1 (a) b (c) S ${parent} 0 0 0 0 0 0 0 0 0 ${own} 1 ${ended} 2 20`
     const stats = new Map([

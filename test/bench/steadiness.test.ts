@@ -9,7 +9,7 @@ describe('steady rate in a benchmark', () => {
     strictEqual(isSteady([100, 100, 100, 90]), false)
   })
 
-  it('calls no rate steady before the third measurement', () => {
+  it('calls a rate steady only after three or more measurements', () => {
     strictEqual(isSteady([]), false)
     strictEqual(isSteady([100, 100]), false)
   })

@@ -93,7 +93,7 @@ describe('logins refused because the user has no single sign-on account', () => 
   const setup = useMesh({ domains: { '': { oidc: { newAccounts: false } } } })
 
   // Shows: plugin 6.19.
-  it('the move page lists a refused login, and later suggests the move of the account', async () => {
+  it('the move page lists a refused user, and suggests a move once the user signs in', async () => {
     const admin = await createAdministrator(setup, 'tom', setup.open)
     const verified = async (isVerified: boolean) => {
       admin.page.send({ action: 'edituser', id: admin.id, emailVerified: isVerified })

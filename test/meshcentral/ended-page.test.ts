@@ -74,7 +74,7 @@ describe('an open page of MeshCentral after the IdP ended the session', () => {
     }
   })
 
-  it('the login page shows no reason if the user signed out or signed in again', async () => {
+  it('the login page does not report an ended session after a logout or a new login', async () => {
     const browser = await signedIn(setup, setup.person())
     await browser.step(`${setup.url}logout`)
     expect((await load(browser, setup.url)).showsReason).to.equal(false)

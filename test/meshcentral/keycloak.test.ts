@@ -94,7 +94,7 @@ describe('MeshCentral with Keycloak', () => {
     expect(page.isOpen()).to.equal(true)
   }).timeout(2 * IDLE_LIMIT_MS)
 
-  it("a logout ends one Keycloak session; an administrator can end the user's others", async () => {
+  it("a logout ends one of a user's Keycloak sessions; an administrator ends the rest", async () => {
     await register()
     const signingOut = await open(ALICE)
     const otherSessions = [await open(ALICE), await open(ALICE)]

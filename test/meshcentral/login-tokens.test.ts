@@ -142,7 +142,7 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
     return { person, token }
   }
 
-  it('a login token is refused loginTokenDays after the last login, until the next one', async () => {
+  it('a login token expires loginTokenDays after a login; the next login restores it', async () => {
     const { person, token } = await tokenOfOldLogin()
     expect(await isSignedIn(setup, await visit(setup, token))).to.equal(false)
     await signedIn(setup, person)

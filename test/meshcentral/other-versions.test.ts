@@ -37,7 +37,7 @@ describe('the plugin in an older or untested version of MeshCentral', () => {
     expect(await versionWarnings()).to.deep.equal([])
   })
 
-  it('--meshcentral finds all parts that the plugin needs in each tested version', async () => {
+  it('--meshcentral finds in each tested MeshCentral all parts that the plugin needs', async () => {
     const files = {
       read: (file: string) => readFileSync(file, 'utf8'),
       list: (folder: string) => readdirSync(folder),
@@ -61,7 +61,7 @@ describe('the plugin in an older or untested version of MeshCentral', () => {
     for (const number of ['9.8.7', ...TESTED_VERSIONS]) expect(line?.message).to.include(number)
   })
 
-  it("refuses an ended session's cookie if a function besides encodeCookie sealed it", async () => {
+  it('refuses the cookie of an ended session even if encodeCookie did not create it', async () => {
     const installation = await movedInstallation([
       ['meshcentral.js', 'obj.encodeCookie = ', 'obj.sealAway = obj.encodeCookie = '],
       ['webserver.js', '.encodeCookie(', '.sealAway('],

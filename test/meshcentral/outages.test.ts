@@ -69,7 +69,7 @@ describe('MeshCentral with its IdP down at the start', () => {
   })
 
   // Shows: meshcentral 3.
-  it('requests discovery at each login, with one log line each, until the IdP is up', async () => {
+  it('each login requests discovery and logs one failure until the IdP is up', async () => {
     await setup.idp.down()
     await setup.restart()
     const countBefore = (await setup.data.authLog()).length

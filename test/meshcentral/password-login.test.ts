@@ -143,7 +143,7 @@ describe('custom.password_login', () => {
     expect(await waysFor('admin')).to.deep.equal(onAllWays(false))
   })
 
-  it('treats a password_login of another type as false', async () => {
+  it('treats a password_login that is neither a boolean nor a list as false', async () => {
     await setup.restart(withPasswords({ password_login: 'yes' }))
     expect(await waysFor('admin')).to.deep.equal(onAllWays(false))
   })

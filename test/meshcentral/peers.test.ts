@@ -54,7 +54,7 @@ describe('two peers of MeshCentral on mongo-java-server', () => {
     admin = await createAdministrator(peers[0] as MeshSetup, 'tom')
   })
 
-  it("a peer that starts during the other peer's move does not log a second event", async () => {
+  it('a peer that starts while the other peer moves an account logs no second event', async () => {
     const [first, second] = peers as [MeshSetup, MeshSetup]
     const [old, person] = [first.person(), first.person()]
     const [from, to] = [userKey(old), userKey(person)]
@@ -82,7 +82,7 @@ describe('two peers of MeshCentral on mongo-java-server', () => {
     page.close()
   }).timeout(LIMIT_MS)
 
-  it('a move at one peer shows at once in open pages of the other, and stays', async () => {
+  it('an account move updates open pages at the other peer, and survives later logins', async () => {
     const [first, second] = peers as [MeshSetup, MeshSetup]
     const person = first.person()
     const [to, browser] = [userKey(person), await signedIn(first, person)]

@@ -64,7 +64,7 @@ describe('periodic session checks in MeshCentral', () => {
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`a session continues if ${signal} stops the server during its renewal`, async () => {
+    it(`a session continues if ${signal} stops the server during the session's renewal`, async () => {
       await setup.register(RENEWED)
       const browser = await signedIn(setup, setup.person())
       await recordOf(browser)

@@ -51,7 +51,7 @@ describe('redirects during a login', () => {
   })
 
   // Shows: meshcentral 9.
-  it('the login page shows a failure message only once, and none for a forged cookie', async () => {
+  it('the login page shows a failure message once, and shows none for a forged cookie', async () => {
     const browser = setup.browser()
     const failed = await signIn(setup, browser, setup.person(), { domain: 'closed' })
     expect(messageOn(failed)).to.equal(100)

@@ -163,7 +163,7 @@ describe('presets in the configuration', () => {
   })
 
   // Shows: plugin 3.49, 5.17.
-  it('ignores an issuer beside a preset with a warning, but uses configured endpoints', () => {
+  it('with a preset, ignores an issuer and warns, but uses configured endpoints', () => {
     const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
     for (const issuer of [ISSUER, 'not even an address']) {
       expect(settingsOf({ ...azure, issuer }).issuer.issuer).to.contain(TENANT)

@@ -87,7 +87,7 @@ describe('domains of a configuration', () => {
     expect(separate?.settings?.hostName).to.equal('own.example.com')
   })
 
-  it('derives addresses from the origin if the host provides one', () => {
+  it('derives redirect_uri from the origin if the host application provides an origin', () => {
     const read = (origin: string) => readOne(MINIMAL, { originOf: () => origin }, { cert: 'mesh.example.com', port: 0 })
     const { settings } = read('http://127.0.0.1:4321//')
     expect(settings?.origin).to.equal('http://127.0.0.1:4321')

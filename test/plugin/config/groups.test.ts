@@ -70,7 +70,7 @@ describe('groups object of the configuration', () => {
     ],
   ])
 
-  it('reports invalid group lists and invalid groups.sync, but accepts an empty list', () => {
+  it('reports an invalid groups.required, siteadmin or sync, but accepts empty lists', () => {
     for (const name of ['required', 'siteadmin']) {
       expect(settingsOf({ ...MINIMAL, groups: { [name]: [] } }).groups).to.deep.include({ [name]: [] })
       expect(problems({ [name]: ['a', '', 5] })).to.have.members([`groups.${name}[1]`, `groups.${name}[2]`])

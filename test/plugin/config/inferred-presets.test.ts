@@ -30,7 +30,7 @@ describe('presets inferred from other members on MeshCentral', () => {
     })
   })
 
-  it('infers the Google preset, with a warning, if members of Google and Azure exist', () => {
+  it('infers the Google preset and warns if both tenant_id and customer_id are set', () => {
     const both = { client: CLIENT, custom: { tenant_id: TENANT, customer_id: 'C1' } }
     expect(settingsOf(both, MESHCENTRAL).custom.preset).to.equal('google')
     expect(warningsOf(both, MESHCENTRAL)).to.deep.equal(['no_effect custom.tenant_id'])

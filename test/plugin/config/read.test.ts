@@ -87,7 +87,7 @@ describe('oidc object of the configuration', () => {
   })
 
   // Shows: plugin 9.38.
-  it('suggests the groups setting for the name that another program uses', () => {
+  it("suggests groups.required for requiredGroups and other programs' setting names", () => {
     const names = {
       requiredGroups: 'groups.required',
       allowed_groups: 'groups.required',

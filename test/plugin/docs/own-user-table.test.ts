@@ -12,7 +12,7 @@ const NEW: UserId = '~oidc:u-2'
 
 describe('documented host with its own user table', () => {
   // Shows: plugin 9.48.
-  it('the documented user table admits both kinds of logins, and no used address', async () => {
+  it('the documented user table admits password and OpenID users with unique e-mails', async () => {
     const folder = await createFolder('own-table')
     const database = new sqlite3.Database(':memory:')
     const execute = (sql: string) =>

@@ -33,7 +33,7 @@ const markOf = ({ text }: Document) =>
 const versionOf = (page: Document) => /^\*\*Run\*\* with .*?(\d+(?:\.\d+)+)/.exec(markOf(page))?.[1]
 
 describe('documentation pages of identity providers', () => {
-  it('the list of providers in the documents has each page with its tested version', () => {
+  it("the provider list links each provider's page and states the tested version", () => {
     const rows = tableRows(LIST)
     const listed = rows.map(([link = '']) => /\[(.+)\]\((.+)\)/.exec(link)?.slice(1) ?? [])
     expect(listed).to.have.deep.members(PAGES.map((page) => [titleOf(page), page.path.slice(FOLDER.length)]))
@@ -43,7 +43,7 @@ describe('documentation pages of identity providers', () => {
     }
   })
 
-  it("each provider's page states how it was tested or links vendor documentation", () => {
+  it("each provider's page says how the provider was tested or links a vendor's page", () => {
     for (const page of PAGES) {
       expect(markOf(page), page.path)
         .to.match(/^\*\*(?:Run\*\* with|Run by hand\*\* with|From )/)

@@ -58,7 +58,7 @@ describe('documentation page on troubleshooting', () => {
     expect(namesBelow('## Events')).to.have.members([...eventsInSources()])
   })
 
-  it('the troubleshooting page lists which codes lead to each message of MeshCentral', () => {
+  it('the troubleshooting page lists the error codes behind each MeshCentral message', () => {
     const rows = tableRows(section(PAGE, "### MeshCentral's login page shows a message"))
     const documented = new Map(rows.map(([message, codes = '']) => [message, inCode(codes)]))
     const codes = (Object.keys(LOGIN_ERRORS) as LoginErrorCode[]).filter((code) => !NOT_OF_LOGINS.includes(code))

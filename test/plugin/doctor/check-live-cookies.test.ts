@@ -30,7 +30,7 @@ describe('live check for cookies on files of the login page', () => {
   const MARKUP = `<link href="styles/a.css?v=1"><script src='/b.js'></script><img src=https://elsewhere.test/c.png><a href="page">`
 
   // Shows: plugin 9.32.
-  it('the live check reports which login page file sets a cookie, without the value', async () => {
+  it('the live check names login page files that set cookies, but not cookie values', async () => {
     const { code, line } = await askBehindCache(MARKUP, 'xid=secret; path=/')
     expect(code).to.equal(1)
     expect(line)

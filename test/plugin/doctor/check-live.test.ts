@@ -152,7 +152,7 @@ describe('mesh-companion-check --live', () => {
     expect(idp.requests('interaction')).to.equal(0)
   })
 
-  it('the live check passes without testing the client secret if logins use no code', async () => {
+  it('the live check skips the client secret if logins use no authorization code', async () => {
     const codeless = { response_types: ['id_token'] }
     const idp = await setup.start(codeless)
     const { lineOf } = await setup.run(idp, { client: codeless })

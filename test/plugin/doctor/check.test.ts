@@ -200,7 +200,7 @@ describe('mesh-companion-check', () => {
     expect(err).to.equal('there.json: already exists and was not changed. Name a new file.\n')
   })
 
-  it('the checker refuses --out or --back without the option that it needs', () => {
+  it('the checker refuses --out alone, --back alone, and --back with --migrate', () => {
     for (const [args, reason] of [
       [['--out', 'new.json'], '--out FILE needs --migrate or --back.'],
       [['--back'], '--back needs --meshcentral.'],

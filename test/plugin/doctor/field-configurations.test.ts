@@ -86,7 +86,7 @@ describe('mesh-companion-check on configurations of real users', () => {
     expect(checkWithPlugin('byte-order-mark')).to.deep.equal({ code: 0, errors: [], warnings: [] })
   })
 
-  it("the checker suggests groups settings for another program's group rules", () => {
+  it('the checker suggests groups settings to replace group rules of another program', () => {
     const { code, errors } = checkWithPlugin('foreign-group-rules')
     expect(code).to.equal(1)
     expect(errors.map((line) => /`(.*?)`/.exec(line)?.[1])).to.deep.equal(['groups.required', 'groups.siteadmin'])

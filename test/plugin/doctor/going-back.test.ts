@@ -57,7 +57,7 @@ describe('mesh-companion-check --back', () => {
     expect(paths).to.deep.equal(['groups.required'])
   })
 
-  it('the checker with --back uses openid as group scope if groups.scope is off', () => {
+  it('the checker with --back replaces an empty or false groups.scope by openid', () => {
     for (const scope of ['', false]) {
       const { oidc, paths } = backWith({ groups: { scope, required: ['a'] } })
       expect(oidc.groups.scope).to.equal('openid')
@@ -65,7 +65,7 @@ describe('mesh-companion-check --back', () => {
     }
   })
 
-  it('the checker with --back sets groups.sync to false if its filter is empty', () => {
+  it('the checker with --back sets groups.sync to false if groups.sync.filter is empty', () => {
     expect(backWith({ groups: { sync: { filter: [] } } }).oidc.groups.sync).to.equal(false)
   })
 

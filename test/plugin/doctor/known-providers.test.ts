@@ -29,7 +29,7 @@ const MEMBERS = [
 
 describe('the providers that --live knows', () => {
   // Shows: plugin 9.49.
-  it("advice on an IdP has no control characters, even if the IdP's metadata has some", () => {
+  it("advice about an IdP contains no control characters from the IdP's metadata", () => {
     const settings = ISSUERS.map((issuer) => settingsOf({ issuer, client, groups: { required: 'mesh-users' } }))
     const metadata = fc.dictionary(fc.constantFrom(...MEMBERS), fc.oneof(fc.jsonValue(), fc.webUrl(), fc.string()))
     fc.assert(
@@ -42,7 +42,7 @@ describe('the providers that --live knows', () => {
     )
   })
 
-  it('recognizes each known provider by its issuer, and no other issuer', () => {
+  it('recognizes each known provider by its issuer, and none by any other issuer', () => {
     const names = ISSUERS.map((address) => {
       const settings = settingsOf({ issuer: address, client })
       const [verdict] = judgeProvider({ issuer: new URL(address), metadata: undefined, settings })

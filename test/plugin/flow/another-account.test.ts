@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
 import { type Setup, setups, whoAmI } from '../../support/sign-in-setup.ts'
 
-describe('login after a refusal', () => {
+describe('login after a refused login', () => {
   const start = setups()
 
   const REFUSING = { groups: { required: 'mesh-admins' } }

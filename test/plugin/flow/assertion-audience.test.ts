@@ -67,7 +67,7 @@ describe('audience of client assertions', () => {
     expect(audiencesAt('/token')).to.deep.equal([`${idp.issuer}/token`, `${idp.issuer}/token`])
   })
 
-  it('tries no other assertion audience if one is configured or after invalid_grant', async () => {
+  it('tries no second audience after invalid_grant or if assertion_audience is set', async () => {
     const { audiencesAt, authLog } = await twoLogins({
       client: { ...BY_KEY, assertion_audience: 'https://elsewhere.example/token' },
     })

@@ -21,7 +21,7 @@ describe('login with the client object of the configuration', () => {
     ['private_key_jwt', 'ES256'],
   ]) {
     // Shows: plugin 4.21.
-    it(`signs with token_endpoint_auth_signing_alg at all endpoints (${method})`, async () => {
+    it(`signs all assertions with token_endpoint_auth_signing_alg (${method})`, async () => {
       const members = {
         client_secret: SECRET,
         token_endpoint_auth_method: method,

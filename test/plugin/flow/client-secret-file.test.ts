@@ -133,7 +133,7 @@ describe('login with a client secret in a file', () => {
     expect(setup.reloads()).to.have.length(2)
   })
 
-  it('sends a refused secret only once, and the new one after the file changed', async () => {
+  it('sends a refused secret once, and sends the new secret after the file changes', async () => {
     const setup = await startWithFile()
     await setup.register({ client_secret: NEW })
     expect(await setup.canSignIn()).to.equal(false)

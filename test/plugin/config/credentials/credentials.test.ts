@@ -86,7 +86,7 @@ describe('keys and certificate of a client', () => {
     expect(Object.keys(key?.publicJwk ?? {})).to.not.include.members(PRIVATE_MEMBERS)
   })
 
-  it('publishes a key without kid under its thumbprint, but signs without a kid header', async () => {
+  it('if a key has no kid, the key set uses its thumbprint, and signatures have no kid', async () => {
     for (const kind of ['RSA', 'P-256', 'Ed25519', 'X25519'] as const) {
       const pair = makeKey(kind)
       const key = readKeys(pair.private).settings?.credentials.keys[0]
@@ -166,7 +166,7 @@ describe('keys and certificate of a client', () => {
     )
   })
 
-  it('reports unknown members, wrong types and a missing certificate or key file', () => {
+  it('reports unknown members and wrong types of credentials, and a missing TLS file', () => {
     const reading = readWith({ jwksfiles: 'x', tlsCertFile: 'cert', TLSCERTFILE: 'cert', tlsKeyFile: 5 }, { cert: '' })
     expect(problemsOf(reading)).to.include.members([
       '….jwksfiles is not a known setting',

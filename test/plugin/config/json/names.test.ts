@@ -25,16 +25,16 @@ describe('path of a member in a JSON document', () => {
     ['/1a/a1 /-', '["1a"]["a1 "]["-"]'],
     ['/\n\u200b\u2028\u2029\u202e', '["\\n\\u{200b}\\u{2028}\\u{2029}\\u{202e}"]'],
   ] as const) {
-    it(`writes the JSON pointer of a member as the path ${path}`, () =>
+    it(`converts a member's JSON pointer to the path ${path}`, () =>
       expect(jsonPath(pointerSteps(pointer))).to.equal(path))
   }
 
-  it('escapes control characters and quotes in a quoted name', () => {
+  it('puts a name in quotes, and escapes quotes and control characters in the name', () => {
     expect(quoted('a\u007f"b')).to.equal('"a\\u{7f}\\"b"')
   })
 })
 
-describe('known names in other letter cases', () => {
+describe('known names in any letter case', () => {
   // Shows: meshcentral 1.
   it('prefers the known name in the same letter case to one in another letter case', () => {
     const names = ['Sync', 'sync', 'scope']
@@ -46,7 +46,7 @@ describe('known names in other letter cases', () => {
     ])
   })
 
-  it('lists the spellings of a name in any letter case, except other known names', () => {
+  it('finds a member in any letter case, but skips other known members', () => {
     const members = { SCOPE: 1, scope: null, Scope: undefined, another: 1 }
     expect(spellingsOf(members, 'scope')).to.deep.equal(['SCOPE', 'scope'])
     expect(spellingsOf(members, 'scope', ['scope', 'SCOPE'])).to.deep.equal(['scope'])

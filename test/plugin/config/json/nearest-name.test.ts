@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { editDistance, nearestName } from '../../../../plugin/config/json/nearest-name.ts'
 
-describe('known name that is most similar to a given name', () => {
+describe('nearest known name for a misspelt name', () => {
   it('the edit distance counts missing, extra, wrong and swapped letters', () => {
     for (const [first, second, distance] of [
       ['', '', 0],

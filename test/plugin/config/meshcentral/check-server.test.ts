@@ -112,7 +112,7 @@ describe('check of a MeshCentral configuration', () => {
   })
 
   // Shows: plugin 9.36.
-  it('suggests oidc for a misspelt strategy, but not for other known strategies', () => {
+  it('suggests oidc for the strategy oicd, but not for known strategies such as saml', () => {
     for (const name of ['oicd', 'oid', 'OIDCC', 'openid']) {
       expect(findings({}, { '': { authStrategies: { [name]: OIDC } } }), name).to.deep.equal([
         `error domains[""].authStrategies.${name}: Write "oidc" instead of "${name}".`,

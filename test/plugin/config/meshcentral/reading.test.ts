@@ -20,7 +20,7 @@ const readOidc = (oidc: unknown, settings: Members = SETTINGS, domain: Members =
   return reading
 }
 
-describe("configuration read by MeshCentral's rules", () => {
+describe("MeshCentral's rules for reading a configuration", () => {
   // Shows: plugin 9.35.
   it('ignores domains and members if their names begin with an underscore', () => {
     const client = { ...OIDC.client, _client_secret: 'old' }
@@ -97,7 +97,7 @@ describe("configuration read by MeshCentral's rules", () => {
     expect(readOidc({ ...OIDC, newAccounts: true }, SETTINGS, { newAccounts: false }).warnings).to.deep.equal([])
   })
 
-  it('accepts oidc members that only MeshCentral reads, and corrects misspelt ones', () => {
+  it("accepts MeshCentral's own oidc members, and suggests names for misspelt members", () => {
     const newAccountSettings = { newAccountsUserGroups: ['a'], newAccountsRights: ['none'], newaccountrealms: ['b'] }
     expect(readOidc({ ...OIDC, ...newAccountSettings }).warnings).to.deep.equal([])
     const { warnings } = readOidc({ ...OIDC, newAccountsRealms: ['b'] })

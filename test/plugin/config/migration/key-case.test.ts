@@ -17,7 +17,7 @@ function respell(value: unknown, mask: readonly boolean[], unchanged: readonly s
   )
 }
 
-describe('member names in other letter cases', () => {
+describe('member names in any letter case', () => {
   // Shows: plugin 2.11, 7.14.
   it('reads the same settings in every letter case of member names', () => {
     const whole = fc.record({ oidc: validOidc, dns: fc.constant('a.example'), port: fc.constantFrom(443, 8443) })

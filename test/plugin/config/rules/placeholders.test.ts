@@ -50,7 +50,7 @@ describe('placeholders copied from an example', () => {
     ])
   })
 
-  it('reports three dots as client secret once, without a placeholder warning', () => {
+  it('a client secret of three dots causes one error and no placeholder warning', () => {
     const oidc = { ...MINIMAL, client: { ...CLIENT, client_secret: '…' } }
     expect(problemPaths(oidc)).to.deep.equal(['client.client_secret'])
     expect(warningsOf(oidc)).to.deep.equal([])

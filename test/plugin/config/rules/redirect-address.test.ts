@@ -28,7 +28,7 @@ describe('redirect_uri and the host name of its domain', () => {
     expect(warningsOf(MINIMAL)).to.deep.equal([])
   })
 
-  it('compares a redirect_uri with the host name of its own domain', () => {
+  it('compares each redirect_uri with the host name of the domain that configures it', () => {
     const oidc = withRedirect('https://two.example.com/auth-oidc-callback')
     const authStrategies = { oidc }
     const domains = { '': { authStrategies }, two: { dns: 'two.example.com', authStrategies } }
