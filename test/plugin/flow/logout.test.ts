@@ -248,7 +248,7 @@ describe('logout', () => {
     })
 
     // Shows: plugin 9.7.
-    it('logout redirects to the IdP even if only one of two revocations was answered', async () => {
+    it('logout redirects to the IdP even if one of two token revocations fails', async () => {
       const lossy: typeof fetch = async (input, init) => {
         if (String(init?.body).includes('token_type_hint=refresh_token'))
           throw new TypeError('fetch failed', { cause: new Error('no connection') })

@@ -53,7 +53,7 @@ describe('user who has an account under another id', () => {
   })
 
   // Shows: plugin 5.3.
-  it('does not warn if the configured id has an account, or no account exists by sub', async () => {
+  it('does not warn if a user has an account by the configured claim, or none by sub', async () => {
     const setup = await startKnownByOid({ newAccounts: false }, ['~oidc:D-7', '~oidc:u-1002'])
     await setup.signIn('bob')
     const empty = await startKnownByOid({ newAccounts: false })

@@ -36,7 +36,7 @@ describe('other sessions of a user at a back-channel logout', () => {
     ['only sid', { sub: undefined }],
   ] as const) {
     // Shows: plugin 9.9, 9.29.
-    it(`a logout token with ${claims} also ends other sessions inactive at the IdP`, async () => {
+    it(`a logout token with ${claims} also ends other sessions that the IdP has ended`, async () => {
       const { setup, second, sendLogout, signedInNow } = await startWithThree()
       // This recent answer must not be reused.
       expect(JSON.parse((await second.step(`${setup.host.url}api/session`)).body).state).to.equal('active')

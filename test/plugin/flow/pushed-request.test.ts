@@ -43,7 +43,7 @@ describe('pushed authorization request', () => {
     ['none', ['client_id', 'request']],
   ] as const) {
     // Shows: plugin 4.18.
-    it(`a pushed request has only the request object and what ${method} needs`, async () => {
+    it(`a pushed request has only the request object and the parameters of ${method}`, async () => {
       const { host, signIn, pushes, idp } = await begin({
         keys: [makeKey('P-256')],
         client: { ...PUSHED, token_endpoint_auth_method: method, request_object_signing_alg: 'ES256' },

@@ -56,7 +56,7 @@ describe('groups in a renewed ID token', () => {
   })
 
   // Shows: plugin 9.12.
-  it('a renewal updates site admin and mirrored groups if its groups admit the user', async () => {
+  it('renewed groups that admit the user update site admin and mirrored groups', async () => {
     const { setup, person } = await startWithBob()
     setGroups(setup, ['mesh-users', 'newcomers'])
     await renew(setup)

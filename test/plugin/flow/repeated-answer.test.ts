@@ -6,7 +6,7 @@ describe('IdP answer that a browser sends again', () => {
 
   // Shows: plugin 9.19, 10.13.
   // Shows: meshcentral 18.
-  it('if a browser sends an IdP answer again, it is redirected to the same page again', async () => {
+  it('a browser that sends an IdP answer again is redirected to the same page again', async () => {
     const { host, idp, browser, authLog } = await start()
     const person = browser()
     const answer = await answerFromIdp(person, host.url, 'alice', 'auth-oidc?return=/api/me?x=1')
@@ -31,7 +31,7 @@ describe('IdP answer that a browser sends again', () => {
   })
 })
 
-describe('posted form over the limits', () => {
+describe('posted form that is too large', () => {
   const start = setups()
 
   for (const [size, path, form] of [
@@ -39,7 +39,7 @@ describe('posted form over the limits', () => {
     ['256 KB at the login route', 'auth-oidc', [['iss', 'x'.repeat(256 * 1024)]]],
     ['50 fields', 'auth-oidc-callback', Array.from({ length: 51 }, (_, index) => [`f${index}`, 'x'])],
   ] as const) {
-    it(`redirects to the login page if a posted form is over the limits: ${size}`, async () => {
+    it(`redirects to the login page if a posted form is too large: ${size}`, async () => {
       const { host, browser, authLog } = await start()
       const { status, headers } = await browser().step(host.url + path, { form: form as never })
       expect(status).to.equal(302)

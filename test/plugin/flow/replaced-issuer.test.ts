@@ -4,7 +4,7 @@ import { DEMO_USERS } from '../../../fixtures/idp/users.ts'
 import { type SetupOptions, setups } from '../../support/sign-in-setup.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-describe('host whose issuer was replaced', () => {
+describe("change of a domain's issuer", () => {
   const start = setups()
   const { path } = temporaryFolder()
 

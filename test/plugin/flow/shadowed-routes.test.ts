@@ -42,7 +42,7 @@ describe('routes of the server that shadow routes of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('warns of an earlier server route however it is written, also in mounted routers', async () => {
+  it('warns of an earlier route of the server in any notation, also in mounted routers', async () => {
     const nested = express.Router().use('/', express.Router().post('/logout', answer))
     const apps = {
       '/LogOut/': express().all('/LogOut/', answer),
@@ -67,7 +67,7 @@ describe('routes of the server that shadow routes of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('does not warn of login pages, middleware, wildcards, DELETE or later routes', async () => {
+  it('does not warn of login, middleware, wildcard or DELETE routes, or later routes', async () => {
     const app = express()
       .use(pass)
       .use('/logout', pass)

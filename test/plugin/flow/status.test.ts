@@ -6,7 +6,7 @@ describe('status of single sign-on', () => {
   const start = setups()
 
   // Shows: plugin 9.41.
-  it('status shows issuer, discovery, age of keys and last login without any request', async () => {
+  it('status has issuer, discovery, age of keys and last login without asking the IdP', async () => {
     const { host, idp, clock, signIn } = await start()
     const startedAt = Date.now()
     await signIn()

@@ -189,7 +189,7 @@ export function accountsContract(open: () => Promise<StoredPeople>): void {
     expect(await records.groups.mirroredOf('', ALICE.id)).to.deep.equal(['staff'])
   })
 
-  it("a user's groups are in alphabetical order, even after leaving an unknown group", async () => {
+  it("a user's groups are in alphabetical order, even after leaving a missing group", async () => {
     for (const name of ['radio', 'club']) await records.groups.join('', ALICE.id, name)
     await records.groups.joinByHand('', ALICE.id, 'admins')
     for (const id of [ALICE.id, NOBODY]) await records.groups.leave('', id, 'nowhere')

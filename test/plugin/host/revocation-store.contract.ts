@@ -25,7 +25,7 @@ export function revocationStoreContract(open: (now?: () => number) => Revocation
     expect(await store.endedAt([first])).to.equal(1_700_000_000_123)
   })
 
-  it('a session key that is revoked twice keeps the later time, in either order', async () => {
+  it('revoking a session key twice keeps the later revocation time, in either order', async () => {
     const [first, second] = keys()
     const store = open()
     await store.revoke([first], 2000, later())

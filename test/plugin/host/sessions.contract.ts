@@ -174,7 +174,7 @@ export function sessionsContract(open: (wanted: SessionsWanted) => SessionsUnder
       expect(await isSignedIn(browser)).to.equal(false)
     })
 
-    it('a later login begins a session again, even with the sid of an ended session', async () => {
+    it('a later login begins a new session, even with the sid of an ended session', async () => {
       await started()
       await end({ subject: 'u-1' })
       await end({ sid: 's-1' })

@@ -135,7 +135,7 @@ describe('decisions by group rules', () => {
   })
 
   // Shows: plugin 6.5.
-  it('a user has the rights of all groups together, in any letter case of their names', () => {
+  it('a user gets the rights of all matching groups; letter case does not matter', () => {
     const groupRules = rules({
       rights: [
         { group: 'helpdesk', rights: ['manageusers', 'recordings'] },
@@ -199,7 +199,7 @@ describe('changes of mirrored groups', () => {
     )
   })
 
-  it('a user in over 1,000 groups joins no mirrored group, but rules apply to them all', () => {
+  it('a user joins none of over 1,000 mirrored groups, but group rules consider all', () => {
     const names = (count: number) => Array.from({ length: count }, (_, index) => `g${index}`)
     const most = membershipsOf(names(1_000))
     expect(groupChanges(most, 'all', ['g0', 'old'])).to.deep.equal({ join: names(1_000).slice(1), leave: ['old'] })
@@ -244,7 +244,7 @@ describe('explanation of group rules', () => {
   const RULES = rules({ required: ['Ops', 'Staff'], siteadmin: ['Admins'], sync: ['Ops', 'Radio'] })
 
   // Shows: plugin 9.30.
-  it('explains the group rules for given groups, for no groups and for unknown groups', () => {
+  it('explains the group rules for known groups, for no groups and for unknown groups', () => {
     expect(explainGroups(['Ops', 'Admins', 'Other'], RULES)).to.deep.equal([
       'a member of "Ops", "Admins", "Other":',
       '  admitted: in "Ops", of groups.required',

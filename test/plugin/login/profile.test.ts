@@ -40,7 +40,7 @@ describe("user's profile from claims", () => {
   })
 
   // Shows: plugin 5.4.
-  it("reports if a user's name comes from the configured claim or is a fallback", () => {
+  it("reports whether a user's name comes from the configured claim or is a fallback", () => {
     const isClaimed = (claims: object, name = 'name') =>
       profileOf({ sub: '1', ...claims }, { ...names, name }).isNameClaimed
     expect(isClaimed({ name: 'Ann' })).to.equal(true)

@@ -346,7 +346,7 @@ describe('signing in', () => {
       return { calls, rights }
     }
 
-    it('a login changes site admin first, then sets and reports the rights from groups', async () => {
+    it("a login changes site admin first, then the rights that the user's groups give", async () => {
       const rightsCall = (rights: readonly string[], takesAway = true) => ['', ALICE.id, rights, takesAway]
       const helpdesk = membershipsOf(['helpdesk', 'root'])
       expect(await rightsCalls(helpdesk)).to.deep.equal({

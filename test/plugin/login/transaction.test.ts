@@ -100,7 +100,7 @@ describe('pending logins', () => {
     expect([10_000, 0, 2].map(isTaken)).to.deep.equal([true, true, false])
   })
 
-  it('a login is in progress only in its browser and domain, until it ends or expires', () => {
+  it('a login is pending only in its own browser and domain, and until it expires', () => {
     begin()
     const { state } = begin()
     const isUnderWay = (domainKey = '') => transactions.isUnderWay(domainKey, rules, readCookies(jar.header))

@@ -119,7 +119,7 @@ describe("check of MeshCentral's sessions at each request", () => {
     expect(uncertain).to.deep.equal([{ oidcSignIn }])
   })
 
-  it("marks a session that replaces a session of the plugin as MeshCentral's own", async () => {
+  it("marks a session that replaces the plugin's session as a session of MeshCentral", async () => {
     const answerSignedIn = (route: Route) =>
       answer({ userid: USER, x: 'x', oidcSignIn }, route, undefined, { counts: () => true })
     const changes: readonly Route[] = [

@@ -76,7 +76,7 @@ describe('single sign-on accounts while sessions are not checked', () => {
     expect(decode('user/other/~oidc:1')).to.equal(null)
   })
 
-  it('refuses single sign-on accounts again if MeshCentral omits members of a request', async () => {
+  it('refuses single sign-on accounts again if MeshCentral omits request properties', async () => {
     const { door, missing, note, sealing, sessionLeft } = open()
     door.liftFor(new Set(['']), sealing)
     note({ clientIp: 1 })
@@ -85,7 +85,7 @@ describe('single sign-on accounts while sessions are not checked', () => {
     expect(door.isLifted()).to.equal(false)
   })
 
-  it('refuses a single sign-on session cookie that MeshCentral did not decode', async () => {
+  it("refuses a single sign-on user's session cookie that MeshCentral did not decode", async () => {
     const { app, note } = open()
     note({ session: undefined })
     const xid = (userid: string) => `a=b; xid=${Buffer.from(JSON.stringify({ userid })).toString('base64')}; c=d`

@@ -78,7 +78,7 @@ describe('login tokens of MeshCentral', () => {
   })
 
   // Shows: plugin 6.11.
-  it("refuses login tokens if the account's suspension cannot be read or written", async () => {
+  it("refuses a user's login tokens if their suspension cannot be read or written", async () => {
     const db = databaseOf(records)
     const failing: MeshDatabase = {
       ...db,
@@ -92,7 +92,7 @@ describe('login tokens of MeshCentral', () => {
     expect(await tokens.verdictOn(USER)).to.deep.equal({ works: false, reason: 'suspended' })
   })
 
-  describe('login token at MeshCentral’s authenticate', () => {
+  describe("login tokens in MeshCentral's function authenticate", () => {
     const domains = new Set([''])
     const work = followWork(databaseOf())
     const socketOf = (closed: string[]) =>
@@ -124,7 +124,7 @@ describe('login tokens of MeshCentral', () => {
       return { result, current, lines, openSessions }
     }
 
-    it('a connection by login token closes when the user is refused', async () => {
+    it("a connection opened with a login token closes when the user's login is refused", async () => {
       const closed: string[] = []
       const { result, current, openSessions } = await answer(USER, { socket: socketOf(closed) })
       expect(result).to.deep.equal([null, USER])
@@ -161,7 +161,7 @@ describe('login tokens of MeshCentral', () => {
     })
 
     // Shows: plugin 6.11.
-    it('a connection by login token closes when loginTokenDays are over', async () => {
+    it('a connection opened with a login token closes when loginTokenDays have passed', async () => {
       const closed: string[] = []
       await open(1).confirm(...BOB, 'login')
       await answer(USER, { days: 1, socket: socketOf(closed) })

@@ -78,7 +78,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(await accounts.find('', ALICE.id)).to.include({ name: 'Alice' })
   })
 
-  describe('new account that the database does not store exactly', () => {
+  describe('new account that the database rejects or changes', () => {
     const odd: Readonly<Record<string, (db: MeshDatabase, rows: Map<string, Members>) => Partial<MeshDatabase>>> = {
       'rejects the id as too long': () => ({
         Set: (_record, done) => done?.(new Error('value too long for type character varying(256)')),
@@ -215,7 +215,7 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(events[0]?.event).to.include({ etype: 'user', action: 'accountcreate', userid: KEY, username: 'Alice' })
   })
 
-  it('a new account gets the defaults of its domain or those of its strategy', async () => {
+  it('a new account gets the defaults of the strategy, or else those of the domain', async () => {
     const domain = { newaccountsrights: 7, newaccountrealms: ['east'], newaccountsusergroups: ['hand'] }
     const ofDomain = open(domain)
     ofDomain.web.userGroups['ugrp//hand'] = groupMadeByHand('ugrp//hand', 'By hand')

@@ -9,7 +9,7 @@ const sources = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
   .map((name) => ({ name: name.replaceAll('\\', '/'), text: readFileSync(join(FOLDER, name), 'utf8') }))
 
 describe('functions of MeshCentral that the plugin replaces', () => {
-  it('a replaced function keeps its name; an unnamed one gets the name of the member', () => {
+  it("a replaced function keeps its name, or gets the property's name if it has none", () => {
     const named = function original() {}
     const owner: Record<string, () => void> = { named }
     // MeshCentral assigns the function in this way, so the function has no name.

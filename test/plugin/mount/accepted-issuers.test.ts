@@ -31,7 +31,7 @@ describe('accepted issuers of sessions', () => {
     expect(counts(`https://login.microsoftonline.com/${OTHER}/v2.0`)).to.equal(false)
   })
 
-  it('accepts sessions of every issuer in a domain that this process does not serve', () => {
+  it('in a domain that this process does not serve, accepts sessions of every issuer', () => {
     const { issuers } = open('https://idp.example')
     issuers.notePublished('customer', 'https://idp.example')
     expect(issuers.accepts({ domainKey: 'customer', issuer: 'https://other.example' })).to.equal(true)

@@ -30,7 +30,7 @@ const added: PresetDefinition<'okta', 'issuer'> = {
 }
 
 describe('presets', () => {
-  it('all presets add only strings with unique names to the custom object', () => {
+  it('each member that a preset adds to custom is a string and has a unique name', () => {
     const names = ['scope', 'claims', 'preset', ...PRESETS.flatMap(({ members }) => Object.keys(members))]
     expect(new Set(names).size).to.equal(names.length)
     for (const { members } of PRESETS) {

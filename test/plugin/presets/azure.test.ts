@@ -177,7 +177,7 @@ describe('azure preset', () => {
     }
   })
 
-  it('groups are unknown if the access token may not read group names', async () => {
+  it('groups are unknown if the access token lacks permission to read group names', async () => {
     await start(['openid', 'User.Read'])
     api.setGroups(ALICE, { direct: [OPS] })
     expect(await reasonOf(memberships())).to.match(/does not give access to the names of groups/)
@@ -243,7 +243,7 @@ describe('azure preset', () => {
       expect(api.requests).to.deep.equal([])
     })
 
-    it('requests groups from Graph if the token has too many for the claim', async () => {
+    it('requests groups from Graph if the user has too many groups for the token', async () => {
       api.setGroups(ALICE, { direct: [OPS], indirect: [STAFF] })
       for (const marker of [
         { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'http://169.254.169.254/' } } },
@@ -268,7 +268,7 @@ describe('azure preset', () => {
       expect(await memberships({ claim: 'groups' }, { hasgroups: true })).to.deep.equal([{ name: OPS.id, aliases: [] }])
     })
 
-    it('groups are unknown if the token has too many and Graph fails', async () => {
+    it('groups are unknown if the user has too many groups for the token and Graph fails', async () => {
       const overage = { _claim_names: { groups: 'src1' } }
       api.fail(403)
       expect(await reasonOf(memberships({ claim: 'groups' }, overage))).to.match(/ with 403$/)
@@ -303,7 +303,7 @@ describe('azure preset', () => {
       expect(claims({ sub: '1' })).to.deep.equal({ sub: '1' })
     })
 
-    it('an address from another claim than email is unverified', () => {
+    it('an address from a claim other than email counts as unverified', () => {
       const input = {
         sub: '1',
         preferred_username: 'root@corp.example',

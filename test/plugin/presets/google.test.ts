@@ -125,7 +125,7 @@ describe('google preset', () => {
     ])
   })
 
-  it("a Google administrator's groups are read in one request, without foreign groups", async () => {
+  it("a Google administrator's groups inside the company are read in one request", async () => {
     await start({ administrators: [ALICE] })
     api.setGroups(ALICE, { direct: [group('ops'), group('fake', { customer: 'C999' })] })
     expect(names(await memberships())).to.deep.equal(['The ops'])
@@ -190,7 +190,7 @@ describe('google preset', () => {
     expect(names(await memberships({}, { email: ALICE, email_verified: 'true' }))).to.deep.equal(['The ops'])
   })
 
-  it('escapes quotes and backslashes in the address of a group search', async () => {
+  it("escapes quotes and backslashes of the user's address in a Google group search", async () => {
     const hostile = "x' || member_key_id == 'bob@corp.example"
     api.setGroups('bob@corp.example', { direct: [group('admins')] })
     const otherAddresses = ["o'hara@corp.example", 'back\\slash@corp.example', "\\' && '@corp.example", '"q"@b']

@@ -73,7 +73,7 @@ describe('account moves of several servers with one database', () => {
   })
 
   // Shows: plugin 6.18.
-  it('the move of a dead server is completed once by two servers that start', async () => {
+  it("two starting servers complete a dead server's account move only once", async () => {
     const first = startServer()
     block(first)
     const dead = first.moves.move(REQUEST).catch(() => undefined)
@@ -89,7 +89,7 @@ describe('account moves of several servers with one database', () => {
     expect(recordsOfMoves()).to.deep.equal([])
   })
 
-  it('refuses a move that another server works on, and the same move works later', async () => {
+  it('refuses a move while another server is moving the account; a repeat succeeds', async () => {
     const [first, second] = [startServer(), startServer()]
     const unblock = block(first)
     const moving = first.moves.move(REQUEST)
@@ -106,7 +106,7 @@ describe('account moves of several servers with one database', () => {
     expect(moveEvents).to.have.length(1)
   })
 
-  it('a closed server does not wait for the move of another server', async () => {
+  it('a closed server stops waiting for an account move by another server', async () => {
     const first = startServer()
     block(first)
     void first.moves.move(REQUEST).catch(() => undefined)
@@ -125,7 +125,7 @@ describe('account moves of several servers with one database', () => {
     expect(recordsOfMoves()).to.deep.equal([])
   })
 
-  it('a move that only lacks the removal of its record writes no second event', async () => {
+  it('a restart removes the leftover record of a finished move without a second event', async () => {
     const first = startServer(false)
     first.server.db.Remove = (_id, done) => void setImmediate(() => done?.())
     await first.moves.move(REQUEST)

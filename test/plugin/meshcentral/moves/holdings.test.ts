@@ -15,7 +15,7 @@ const user = (id: string, more: Partial<MeshUser> = {}): MeshUser => ({
 const users = (...all: readonly MeshUser[]) => Object.fromEntries(all.map((account) => [account._id, account]))
 
 describe('devices, groups and rights of a MeshCentral account', () => {
-  it("an account's groups to move exclude mirrored groups and deleted groups", () => {
+  it("the page for moves omits an account's mirrored groups and deleted groups", () => {
     const links = {
       'mesh//a': { rights: 5 },
       'mesh//gone': { rights: 5 },
@@ -35,7 +35,7 @@ describe('devices, groups and rights of a MeshCentral account', () => {
     expect(userGroups).to.deep.equal([{ id: 'ugrp//own', name: 'Helpers' }])
   })
 
-  it('the rights read from an account exclude server rights that IdP groups gave', () => {
+  it('the page for moves omits server rights that IdP groups gave to an account', () => {
     const { siteRights } = holdingsOf({ userGroups: {} }, user('user//tom', { siteadmin: 0x203, oidcrights: 0x200 }))
     expect(siteRights).to.equal(3)
   })
@@ -47,7 +47,7 @@ describe('suggestions for moving accounts', () => {
   const sso = user('user//~oidc:1', { email: 'tom@example.test', emailVerified: true })
   const suggested = (...all: readonly MeshUser[]) => suggestMoves({ users: users(...all), userGroups: {} }, '')
 
-  it('suggests to move an old account to a new one with the same verified address', () => {
+  it('suggests moving an old account to a new account with the same verified address', () => {
     const elsewhere = { ...user('user/other/~oidc:2', { email, emailVerified: true }), domain: 'other' }
     expect(suggested(tom, sso, elsewhere)).to.deep.equal([{ from: 'user//tom', to: 'user//~oidc:1' }])
   })

@@ -49,7 +49,7 @@ describe('refused logins of users who have an account', () => {
     expect(pairs()).to.deep.equal([])
   })
 
-  it('lists no login that was refused for a reason other than a missing account', () => {
+  it('omits refusals due to groups, a locked account, maintenance or a host failure', () => {
     const { refusals, pairs } = refusedLogins(['user//tom'])
     for (const code of ['not_in_required_group', 'account_locked', 'maintenance', 'host_failed'] as const)
       refusals.note('', TOM, code)

@@ -83,7 +83,7 @@ describe("guest's cookie", () => {
   })
 
   // Shows: plugin 10.17.
-  it("a guest's cookie opens only a web relay if the plugin does not see the request", () => {
+  it("if the plugin does not see the request, a guest's cookie opens only web relays", () => {
     for (const p of [8, 16]) {
       expect([32, 60].map((minutes) => opens({ ...GUEST, p }, undefined, minutes))).to.deep.equal([true, false])
     }

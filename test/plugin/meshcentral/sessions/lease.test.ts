@@ -57,7 +57,7 @@ describe('lease of a session among servers that share a database', () => {
   })
 
   // Shows: plugin 9.15.
-  it('the lease of a dead server expires after 10 s; its late release has no effect', async () => {
+  it('the lease of a dead server expires after 10 s; releasing it later has no effect', async () => {
     const late = await take()
     await clock.advance(9_000)
     expect(await take()).to.equal(null)

@@ -175,7 +175,7 @@ describe('open sessions', () => {
     expect(open.find(keysOfFilter({ ...ended, sid: 'sid of 7' }))).to.deep.equal([])
   })
 
-  it('if there are too many open sessions, drops those idle longest without a socket', () => {
+  it('if too many sessions are open, drops the longest idle sessions without a socket', () => {
     const open = new OpenSessions(new FakeClock(10), 2)
     open.note(session('a'), new Socket())
     for (const handle of ['b', 'c', 'b', 'd']) open.note(session(handle))

@@ -153,7 +153,7 @@ describe('cookie that MeshCentral seals', () => {
     })
   }
 
-  it("a cookie sealed for a socket belongs to the session of the socket's own cookie", async () => {
+  it('a cookie sealed for a socket belongs to the session that opened the socket', async () => {
     const all = await setUp()
     const page = sealedFor(all, work({ session: session('a') }), { userid: USER })
     const socket = new Socket()
@@ -210,7 +210,7 @@ describe('cookie that MeshCentral seals', () => {
     expect(opens(all, sealed)).to.equal(false)
   })
 
-  it('a revocation leaves sealed cookies valid that contain no session of the plugin', async () => {
+  it('revocations do not affect sealed cookies that contain no session of the plugin', async () => {
     const all = await setUp()
     const tokens = sealedFor(all, work(), { userid: USER })
     const someoneElse = sealedFor(all, work({ session: session('a', 1_000, OTHER) }), { userid: USER })

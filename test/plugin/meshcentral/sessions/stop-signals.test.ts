@@ -30,7 +30,7 @@ describe('stop signal to a MeshCentral process', () => {
   })
 
   // Shows: plugin 9.14.
-  it("MeshCentral's own handler gets a stop signal once, after renewals are written", async () => {
+  it("MeshCentral's own handler gets a stop signal once, after token renewals finish", async () => {
     const { target, killed, emitter } = signalled()
     const calls: string[] = []
     emitter.on('SIGINT', () => calls.push('MeshCentral'))

@@ -7,7 +7,7 @@ const never = () => false
 const always = () => true
 
 describe('owners of web relays', () => {
-  it('a web relay has no owner unless a session of that user opened it', () => {
+  it("a user's web relays have no owner until a known session of the user opens one", () => {
     const relays = new WebRelays()
     expect(relays.ownerOf(USER, never)).to.equal(undefined)
     relays.opened('user//~oidc:2', owner('a'), 'x')
@@ -17,7 +17,7 @@ describe('owners of web relays', () => {
     expect(relays.ownerOf(USER, never)).to.equal(undefined)
   })
 
-  it("a user's web relays belong to all sessions of the user that opened a web relay", () => {
+  it("a user's web relays belong to all of the user's sessions that opened a web relay", () => {
     const relays = new WebRelays()
     relays.opened(USER, { kind: 'session', keys: ['a', 'both'], startedAt: 2 }, 'x of a')
     relays.opened(USER, { kind: 'session', keys: ['b', 'both'], startedAt: 3 }, 'x of b')
@@ -29,14 +29,14 @@ describe('owners of web relays', () => {
   })
 
   // Shows: plugin 6.11.
-  it('a web relay expires with the first of the login tokens that opened it', () => {
+  it('a web relay opened with two login tokens expires when the first token expires', () => {
     const relays = new WebRelays()
     relays.opened(USER, owner('a'), 'x of a')
     for (const until of [8, 7]) relays.opened(USER, { ...owner('b'), until }, `x of ${until}`)
     expect(relays.ownerOf(USER, never)).to.include({ until: 7 })
   })
 
-  it('a web relay belongs to its sessions that are open, or to all if all have ended', () => {
+  it("a user's web relays belong to open sessions, or to ended ones if none is open", () => {
     const relays = new WebRelays()
     relays.opened(USER, owner('a'), 'x of a')
     relays.opened(USER, owner('b'), 'x of b')
@@ -48,7 +48,7 @@ describe('owners of web relays', () => {
     expect(relays.ownerOf(USER, always)).to.equal(undefined)
   })
 
-  it('only the last 20 sessions of a user that opened a web relay are remembered', () => {
+  it('per user, only the last 20 sessions that opened a web relay are remembered', () => {
     const relays = new WebRelays()
     for (let index = 0; index < 21; index += 1) relays.opened(USER, owner(`key ${index}`), `x ${index}`)
     const now = relays.ownerOf(USER, never)

@@ -160,7 +160,7 @@ describe('redeeming the IdP answer of a login', () => {
 
   for (const response_types of ['code', 'id_token', 'code id_token']) {
     // Shows: plugin 4.13.
-    it(`refuses a login by ${response_types} if it is older than default_max_age`, async () => {
+    it(`with ${response_types}, refuses an authentication older than default_max_age`, async () => {
       const client = { ...FRONT, response_types, default_max_age: 600 }
       for (const [age, isRefused] of [
         [500, false],

@@ -29,7 +29,7 @@ describe('client secret in a file', () => {
     expect([0, 0, 999, 1, 500, -5_000, 10].map(readsAfter)).to.deep.equal([1, 1, 1, 2, 2, 3, 3])
   })
 
-  it('logs an unusable secret file once until it is usable, and logs a changed secret', () => {
+  it('logs once each time the secret file becomes unusable, and logs a changed secret', () => {
     const { state, events, secret } = setUp()
     const broken: SecretFileContent = { kind: 'unusable', reason: 'names an empty file', remedy: '' }
     for (const content of [holding('old'), broken, broken, holding('old'), broken, holding('new'), holding('new')]) {

@@ -173,7 +173,7 @@ describe('errors of the installed client library', () => {
     })
   }
 
-  it('classifies an error of the client library by its code and its other members', async () => {
+  it('classifies an error of the client library by its code and other properties', async () => {
     const fault = await failedLogin({ token: tokens(token({ ...CLAIMS, sub: 7 })) })
     expect(fault.code).to.equal('id_token_invalid')
     expect(fault.details.claim).to.equal(undefined)

@@ -175,7 +175,7 @@ describe('discovery of an issuer', () => {
 
     for (const address of [loopback, 'http://localhost/x', 'http://[::1]:9/x']) {
       // Shows: plugin 10.26.
-      it(`refuses every discovered endpoint if it is at ${address}`, async () => {
+      it(`refuses every discovered endpoint that has the address ${address}`, async () => {
         for (const name of endpoints) {
           const error = await refusal(discover({ [name]: address }))
           expect(causeCode(error), name).to.equal('PLAIN_HTTP')

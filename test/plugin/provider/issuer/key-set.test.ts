@@ -112,7 +112,7 @@ describe('key set of an IdP', () => {
     }
   })
 
-  it('the last key set is available without a request until a given age', async () => {
+  it("the last key set is available without a request up to the caller's age limit", async () => {
     const { keySet, clock, ids } = serve([['a'], new Error('down')])
     expect(keySet.atHand(ADDRESS, 5_000)).to.equal(undefined)
     await ids()

@@ -9,7 +9,7 @@ const missing = (metadata: object, oidc: object = {}) =>
     ({ member, configured, list }) => `${member} ${configured} ${list}`,
   )
 
-describe('lists that an IdP publishes', () => {
+describe('lists of supported values that an IdP publishes', () => {
   it('reports nothing about a published list that is missing or not an array', () => {
     expect(missing({})).to.deep.equal([])
     expect(missing({ scopes_supported: 'openid', response_types_supported: { code: true } })).to.deep.equal([])
