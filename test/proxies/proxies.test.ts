@@ -199,7 +199,7 @@ describe('a server behind a proxy that is configured as documented', () => {
         expect(await isSignedIn(setup, browser)).to.equal(false)
       })
 
-      it("logs show users' addresses behind a proxy, in domains by path and by name", async () => {
+      it("logs show users' addresses behind a proxy, for domains with a path or a DNS name", async () => {
         for (const domain of ['by-path', 'by-name']) {
           const person = setup.person()
           const browser = await signedIn(person, domain)
@@ -221,7 +221,7 @@ describe('a server behind a proxy that is configured as documented', () => {
         }
       })
 
-      it('a custom Express server works below a path behind a proxy', async () => {
+      it('a user signs in and out at a custom Express server below a path behind a proxy', async () => {
         for (const groups of [0, 400]) {
           const person = inGroups(groups)
           const browser = open(devices.url)

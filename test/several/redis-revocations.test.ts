@@ -39,7 +39,7 @@ describe('Session revocations in Redis', () => {
     expect(remainingMs).to.be.within(30_000, 60_000)
   })
 
-  it('a revocation that has already expired is not written', async () => {
+  it('does not write an already expired revocation to Redis', async () => {
     const [key, prefix] = [randomUUID(), `${randomUUID()}:`]
     await open(prefix).revoke([key], Date.now(), Date.now() - 1)
     expect(await client.keys(`${prefix}*`)).to.deep.equal([])

@@ -83,7 +83,7 @@ export function itFollowsItsPage({ page, provider, knownAs, accountName, signOut
 
   for (const { title, oidc, line } of mistakes) {
     // Shows: plugin 9.49.
-    it(`--live names a mistake with ${knownAs}: ${title}`, async () => {
+    it(`--live reports a configuration mistake for ${knownAs}: ${title}`, async () => {
       const { checkLive } = await start()
       const { lines } = await checkLive(oidc)
       const providerLines = lines.filter((candidate) => candidate.split(': ')[1] === 'provider')

@@ -19,13 +19,13 @@ describe('return path after a login', () => {
     })
   }
 
-  it('ignores return paths that are missing, repeated or nested parameters', () => {
+  it('ignores a return path parameter that is missing, repeated or nested', () => {
     for (const value of [undefined, null, ['/a', '/b'], { a: '/b' }, 7]) {
       expect(localReturnPath(value, ownPaths)).to.equal(undefined)
     }
   })
 
-  it("ignores the plugin's own routes as return path, in any spelling", () => {
+  it("ignores a return path that resolves to one of the plugin's own routes", () => {
     for (const path of ['/LogOut', '/logout/', '/./logout', '/x/../logout?y', '/auth-oidc?return=/', '/login#x']) {
       expect(localReturnPath(path, ownPaths)).to.equal(undefined)
     }

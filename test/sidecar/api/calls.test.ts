@@ -76,7 +76,7 @@ describe('The API calls', () => {
       })
 
       // Shows: sidecar 8.2, 11.1, 11.2, 11.3, 11.4, 11.5, 11.8, 12.1, 13.1, 18.1, C3.2, C10.6.
-      it('refuses an empty request with a list of all missing members', async () => {
+      it('refuses an empty request, and lists all missing members', async () => {
         const { status, body } = await api.post(path, {})
         expect(status).to.equal(400)
         expect(body.error).to.equal('invalid_request')
@@ -184,7 +184,7 @@ describe('The API calls', () => {
     expect((await register('N4CALL')).body.error).to.equal('full')
   })
 
-  it('a sync with a negative cursor returns an advancing serverTime without messages', async () => {
+  it('a sync with a negative cursor returns a later serverTime than the registration', async () => {
     const { body } = await register('N0CALL')
     for (const since of [-1, Number.MIN_SAFE_INTEGER]) {
       const synced = await api.post('/v1/sync', { ...claim('N0CALL'), since })

@@ -367,7 +367,7 @@ describe('The rate limit of the API', () => {
 
 describe('The API over TLS', () => {
   // Shows: sidecar 2.18, C1.22, C10.1.
-  it('the API keeps its TLS certificate if the renewed one is invalid, and logs it', async () => {
+  it('the API keeps its TLS certificate and logs an event if the new one is invalid', async () => {
     const [files, second] = [await makeServerFiles('sidecar-tls'), await makeServerFiles('sidecar-tls')]
     const { api, logged, close } = await startApi({ listen: { certFile: files.certFile, keyFile: files.keyFile } })
     try {

@@ -45,7 +45,7 @@ describe('Web Push in the API', () => {
   })
 
   // Shows: sidecar C14.1.
-  it('stores a Web Push subscription without members that are not needed to push', async () => {
+  it('stores only the members of a Web Push subscription that are needed to push', async () => {
     await start()
     expect((await register(JSON.stringify({ ...SUBSCRIPTION, expirationTime: null }, null, 2))).status).to.equal(200)
     const { platform, pushToken = '' } = api.store.stations.get('N0CALL-7')?.devices[0] ?? {}

@@ -177,7 +177,7 @@ describe('A telemetry definition', () => {
   for (const field of ['PARM.Battery,Btemp', 'UNIT.Volts', 'EQNS.0,5.2,0', 'BITS.10110000,Title', 'PARM.A{12']) {
     for (const source of ['N0CALL-7', 'N1CALL']) {
       // Shows: sidecar C4.11.
-      it(`${field} from ${source} to N0CALL-7 is no message for the operator`, () => {
+      it(`${field} from ${source} to N0CALL-7 is not for the station's operator`, () => {
         expect(parse(`:N0CALL-7 :${field}`, source)).to.deep.equal({
           kind: 'not_for_operator',
           to: 'N0CALL-7',
@@ -197,7 +197,7 @@ describe('A telemetry definition', () => {
 
 describe('An empty message text', () => {
   for (const field of ['', '   ', '\0', ' \r\x1c']) {
-    it(`${JSON.stringify(field)} without a sequence id is no message for the operator`, () => {
+    it(`${JSON.stringify(field)} without a sequence id is not for the station's operator`, () => {
       expect(parse(`:N0CALL-7 :${field}`)).to.deep.equal({ kind: 'not_for_operator', to: 'N0CALL-7', why: 'empty' })
     })
   }
@@ -211,7 +211,7 @@ describe('An empty message text', () => {
 describe('A directed query', () => {
   for (const query of ['?APRSD', '?APRSH', '?APRSM', '?APRSO', '?APRSP', '?APRSS', '?APRST', '?PING?']) {
     // Shows: sidecar F1.20.
-    it(`${query} is no message for the operator, even with a sequence id or blanks`, () => {
+    it(`${query} is not for the station's operator, even with a sequence id or spaces`, () => {
       for (const field of [query, `${query}   `, `${query}{12`]) {
         expect(parse(`:B        :${field}`)).to.deep.equal({ kind: 'not_for_operator', to: 'B', why: 'query' })
       }

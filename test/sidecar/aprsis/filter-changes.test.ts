@@ -73,7 +73,7 @@ describe('Filter changes at APRS-IS', () => {
   })
 
   for (const habit of ['other_words', 'reordered'] as const) {
-    it(`accepts a filter confirmation in another form (${habit})`, async () => {
+    it(`accepts a filter confirmation in an unusual form (${habit})`, async () => {
       await setup.start(['AA1AA-1'], { trackOutgoing: true })
       setup.server.filterHabit = habit
       await setup.change(['BB1BB-1'])
@@ -96,9 +96,9 @@ describe('Filter changes at APRS-IS', () => {
   })
 
   for (const habit of ['silent', 'fixed_at_login'] as const) {
-    describe(`A server that answers no #filter (${habit})`, () => {
+    describe(`A server that answers no #filter line (${habit})`, () => {
       // Shows: sidecar C7.9.
-      it('after two unanswered #filter lines, replaces the connection but reports ready', async () => {
+      it('after two unanswered #filter lines, replaces the connection and becomes ready', async () => {
         await setup.start(['AA1AA-1'])
         setup.server.filterHabit = habit
         await setup.change(['AA1AA-1', 'BB1BB-1'])
@@ -113,7 +113,7 @@ describe('Filter changes at APRS-IS', () => {
         await setup.reaches(['AA1AA-1', 'BB1BB-1'])
       })
 
-      it('warns once of unanswered #filter lines, and logs in at most once a minute', async () => {
+      it('warns once of unanswered #filter lines, and logs in again at most once a minute', async () => {
         await setup.start(['AA1AA-1'])
         setup.server.filterHabit = habit
         await setup.change(['BB1BB-1'])

@@ -42,7 +42,7 @@ describe('The link to APRS-IS when connections fail', () => {
   })
 
   // Shows: sidecar C7.11.
-  it('waits longer after each failed login, and only briefly after a successful login', async () => {
+  it('each failed login lengthens the wait to reconnect; a successful one shortens it', async () => {
     await setup.start([], {}, { random: () => 0.999999 })
     setup.server.refuseLogins = true
     setup.server.dropAll()
@@ -99,7 +99,7 @@ describe('The link to APRS-IS when connections fail', () => {
     })
   }
 
-  it('warns of drops 1, 2, 4, 8 and 16 in a row; a login of 60 s resets the count', async () => {
+  it('warns of drops 1, 2, 4, 8 and 16 in a row; 60 s without a drop reset the count', async () => {
     setup.connect()
     const notified = () => downs().filter(({ level }) => level === 'warn')
     for (let drops = 1; drops <= 20; drops++) {
@@ -116,7 +116,7 @@ describe('The link to APRS-IS when connections fail', () => {
     expect(notified().at(-1)?.drops).to.equal(1)
   })
 
-  it('after three drops in 15 minutes, warns of another program with the callsign', async () => {
+  it('after three drops in 15 minutes, warns that another program uses the callsign', async () => {
     await setup.start(['AA1AA'])
     const flaps = () => setup.events('upstream-flaps')
     const drops = () => setup.link.status().connections[0]?.recentDrops
@@ -153,7 +153,7 @@ describe('The link to APRS-IS when connections fail', () => {
     await setup.ready()
   })
 
-  it('even an unverified login sends a comment line after half an hour without sending', async () => {
+  it('even with an unverified login, sends a comment line after 30 min without sending', async () => {
     await setup.start(['AA1AA'], { passcode: -1 })
     const written = setup.server.clients()[0]?.bytesIn ?? 0
     await setup.clock.advance(30 * 60_000 - 20_000)

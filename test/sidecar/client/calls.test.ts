@@ -11,7 +11,7 @@ describe('The API calls of the client', () => {
   })
   afterEach(() => api.close())
 
-  it('each client call works if the base URL has a final slash, and if it has none', async () => {
+  it('each client call accepts a base URL with or without a final slash', async () => {
     for (const baseUrl of [api.api.url, `${api.api.url}/`]) {
       const calls = createCalls({ baseUrl })
       const register = { ...registration('N0CALL'), platform: 'android' as const }

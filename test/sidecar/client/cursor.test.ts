@@ -21,7 +21,7 @@ describe('The cursor of the client', () => {
     [50, [50]],
     [51, [50]],
   ] as const) {
-    it(`fetches all messages again only if serverTime is too low (${serverTime})`, async () => {
+    it(`refetches all messages only if serverTime is below the cursor (${serverTime})`, async () => {
       const asks: number[] = []
       const cursor = cursorOf({ cursor: 50, avatarHash: 'h' })
       const answer = await cursor.take(async (since) => {

@@ -12,7 +12,7 @@ describe('The identity of a message', () => {
       expect(messageIdentity({ ...message, ...change })).to.not.equal(messageIdentity(message))
   })
 
-  it('a message is the same despite another reply-ack, SSID 0, letter case or padding', () => {
+  it('messages that differ only in reply-ack, SSID 0, letter case or padding are equal', () => {
     const copy = { from: 'n1call-7', to: 'N0CALL-0', seqId: '12}AA', text: 'Hello \u0000' }
     expect(messageIdentity(copy)).to.equal(messageIdentity(message))
   })

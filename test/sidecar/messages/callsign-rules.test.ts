@@ -64,7 +64,7 @@ describe('The callsign rules', () => {
 
 describe('A list of callsigns', () => {
   // Shows: sidecar C13.6.
-  it('a callsign list matches in any letter case, and SSID 0 like no SSID', () => {
+  it('a callsign list ignores letter case, and treats SSID 0 like no SSID', () => {
     const includes = callsignMatcher(['W1AW', 'n0call-7', 'K1ABC-0'])
     for (const call of ['W1AW', 'w1aw', 'W1AW-0', 'N0CALL-7', 'K1ABC']) expect(includes(call), call).to.equal(true)
     for (const call of ['W1AW-1', 'W1AWX', 'N0CALL', 'N0CALL-70', 'K1ABC-1'])

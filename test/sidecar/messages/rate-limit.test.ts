@@ -18,7 +18,7 @@ describe('The rate limit', () => {
     expect(limit.take('a', 1)).to.equal(false)
   })
 
-  it('the rate limit counts a request with a weight as that many requests', () => {
+  it('the rate limit counts a request of weight n as n requests', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 5 })
     expect(limit.take('a', 0, 3)).to.equal(true)
     expect(limit.take('a', 1, 2)).to.equal(true)
@@ -32,7 +32,7 @@ describe('The rate limit', () => {
     expect(limit.take('a', 5000)).to.equal(false)
   })
 
-  it('the rate limit admits at most twice the maximum in any interval of one window', () => {
+  it('in any period of windowMs, the rate limit admits at most twice the maximum', () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat(300), { minLength: 1, maxLength: 200 }),
@@ -51,7 +51,7 @@ describe('The rate limit', () => {
     )
   })
 
-  it('the rate limit forgets the oldest clients beyond a bounded number', () => {
+  it('the rate limit forgets the oldest clients, so that a flood does not fill memory', () => {
     const limit = createRateLimit({ windowMs: 1000, max: 1 })
     for (let client = 0; client < 500_000; client++) limit.take(`client ${client}`, 0)
     // Clients before the newest 100,000 were forgotten.

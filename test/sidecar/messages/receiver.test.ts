@@ -114,7 +114,7 @@ describe('The receiver of packet lines', () => {
   })
 
   // Shows: sidecar C1.7, C4.13, C7.14, F1.13.
-  it('sends no ack without a verified login, and does not count it towards the limit', async () => {
+  it('sends no ack without a verified login; unsent acks do not use up the ack limit', async () => {
     const { receive, upstream, counts, sent } = await setUp()
     upstream.verified = false
     for (let i = 0; i < 5; i++) await receive([packet(':B        :hi{12')])

@@ -76,7 +76,7 @@ describe('single use of a logout token', () => {
   })
 
   // Shows: plugin 10.20.
-  it('simultaneous copies of a logout token fail together, but only one can succeed', async () => {
+  it('processes simultaneous copies of a logout token once; if that fails, all fail', async () => {
     const tokens = process(shared())
     let calls = 0
     let finish = (_: boolean): void => undefined

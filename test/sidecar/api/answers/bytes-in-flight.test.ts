@@ -31,7 +31,7 @@ describe('The limit on bytes of unread answers', () => {
     )
   })
 
-  it('reserve() accepts a lower total limit for a single answer', () => {
+  it('reserve() takes an optional lower total limit that applies to this answer only', () => {
     const inFlight = new BytesInFlight({ inAll: 100, perClient: 100 })
     inFlight.reserve('a', 50)
     expect(inFlight.reserve('b', 20, 60)).to.equal(undefined)

@@ -10,7 +10,7 @@ import { type OnLoopback, onLoopback } from '../../../support/on-loopback.ts'
 
 const BYTES = 16_000
 
-describe('The memory that answers reuse', () => {
+describe('The reuse of memory for answers', () => {
   let server: OnLoopback
   let responses: ServerResponse[]
   let onRequest: () => void

@@ -61,7 +61,7 @@ describe('The limit on connections per address', () => {
   const over = async () => (await answerOn(await open())) === ''
 
   // Shows: sidecar C13.8.
-  it("closes connections over an address's limit unanswered, and serves others", async () => {
+  it('answers no connection over the limit per address, but serves other addresses', async () => {
     await start()
     for (let count = 0; count < LIMIT; count++) await open()
     expect(await over()).to.equal(true)

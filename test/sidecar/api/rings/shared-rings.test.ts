@@ -58,7 +58,7 @@ describe('The ring cache with a shared store', () => {
     expect(await texts()).to.deep.equal(['d'])
   })
 
-  it('after a request with a newer cursor, the ring cache still returns all messages', async () => {
+  it('a request with a recent cursor removes no older messages from the ring cache', async () => {
     const rings = sharedRings()
     await append(store, 'a')
     await rings.since('N0CALL', '', 0)
@@ -80,7 +80,7 @@ describe('The ring cache with a shared store', () => {
     expect(await textsIn(rings)).to.deep.equal(['a'])
   })
 
-  it('a slow sync includes the message and serverTime that a faster sync has read', async () => {
+  it('a slow sync returns messages and serverTime that a faster sync read meanwhile', async () => {
     const events = new EventEmitter()
     let slow = false
     const rings = sharedRings(async (...asked) => {

@@ -9,7 +9,7 @@ describe('The reconnect delay', () => {
     expect(backoffMs(100, 0)).to.equal(1000)
   })
 
-  it('spreads reconnect delays over the whole range', () => {
+  it('spreads reconnect delays evenly between 1 s and the maximum', () => {
     expect(backoffMs(3, 0.5)).to.equal(4500)
   })
 

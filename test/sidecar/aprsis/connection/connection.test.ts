@@ -133,7 +133,7 @@ describe('A connection to APRS-IS', () => {
     expect(lines).to.have.length(1)
   })
 
-  it('logs a change of servers only once, even if retries reach the same server', async () => {
+  it('logs an attempt to change servers once, even if retries reach the same server', async () => {
     await openUp({ avoids: () => true })
     expect(server.traffic.logins).to.equal(4)
     expect(shown('event', 'call', 'server', 'moves')).to.deep.equal([
@@ -163,7 +163,7 @@ describe('A connection to APRS-IS', () => {
     expect(reasons()[0]).to.equal('no connection within 10 s')
   })
 
-  it('does not log in after connecting if its callsign may be in use elsewhere', async () => {
+  it('a connection does not log in if another process may be using its callsign', async () => {
     let mayLogIn = true
     network.hold()
     open({ mayLogIn: () => mayLogIn })

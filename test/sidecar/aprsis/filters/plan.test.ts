@@ -61,7 +61,7 @@ describe('The plan of APRS-IS connections', () => {
     expect(changed).to.deep.include({ open: [], retire: new Set(), tight: false })
   })
 
-  it('merges a filter that outgrows a #filter line with the filter that has most room', () => {
+  it('merges a filter too long for a #filter line with the shortest large filter', () => {
     const carriers = [
       carrier(3, stationKeys(55, 1500)),
       carrier(2, stationKeys(630, 870)),
@@ -72,7 +72,7 @@ describe('The plan of APRS-IS connections', () => {
     expect(plan).to.deep.include({ change: new Map(), retire: new Set([3, 2]), tight: true })
   })
 
-  it('keeps removed stations in a large filter unless a compact plan is requested', () => {
+  it('keeps unregistered stations in a large filter unless `compact` is true', () => {
     const wanted = new Set(stationKeys(799, 1))
     const lazy = planConnections(wanted, [carrier(1, stationKeys(800))], limits, false)
     expect(lazy).to.deep.include({ change: new Map(), open: [], retire: new Set(), tight: false })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { isHeard, watchHeard } from '../../../../sidecar/aprsis/filters/readiness.ts'
 
 describe('The readiness of the filters', () => {
-  it('the filters are ready if all stations that have room are in active filters', () => {
+  it('the filters are ready if each station that fits is in an active filter', () => {
     const wanted = new Set(['A', 'B', 'C'])
     expect(isHeard(wanted, [], [new Set(['A', 'B']), new Set(['C'])])).to.equal(true)
     expect(isHeard(wanted, ['C'], [new Set(['A', 'B'])])).to.equal(true)
@@ -15,7 +15,7 @@ describe('The readiness of the filters', () => {
     expect(isHeard(new Set(), [], [new Set()])).to.equal(true)
   })
 
-  it('the filters become ready or unready as stations and connections change', () => {
+  it('the readiness of the filters is updated when stations or connections change', () => {
     const heard = watchHeard()
     const [first, both, second] = [new Set(['A']), new Set(['A', 'B']), new Set(['B'])]
     expect(heard(both, [], [])).to.equal(false)

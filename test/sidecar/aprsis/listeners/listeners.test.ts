@@ -159,7 +159,7 @@ describe('Several instances at APRS-IS', () => {
       await first.until(() => !first.link.status().connected)
     }
 
-    it('a listener offline for 30 s is replaced, and returns only if a listener fails', async () => {
+    it('a listener offline for 30 s is replaced, and returns only if another one fails', async () => {
       const a = await ready('a', {}, { connect })
       const b = await ready('b')
       const c = start('c')
@@ -201,7 +201,7 @@ describe('Several instances at APRS-IS', () => {
       expect(a?.events('leases-renewed')).to.have.length(1)
     })
 
-    it('no listener logs in while its lease may have expired, until the store returns', async () => {
+    it('listeners with possibly expired leases log in again only once the store answers', async () => {
       const [a, b] = await startThree()
       for (const name of ['a', 'b', 'c']) leases.unreachableBy.add(name)
       await clock.advance(5000)
@@ -217,7 +217,7 @@ describe('Several instances at APRS-IS', () => {
       expect(server.traffic.replaced).to.equal(0)
     })
 
-    it('an instance suspended beyond its lease logs in only once the store is reachable', async () => {
+    it('an instance suspended until lease expiry logs in only once the store answers', async () => {
       const a = await ready('a')
       const { logins } = server.traffic
       leases.unreachableBy.add('a')
@@ -283,7 +283,7 @@ describe('Several instances at APRS-IS', () => {
       expect(Object.keys(leases.holders()).filter((name) => name.startsWith('call/'))).to.have.length(1)
     })
 
-    it('a listener that returns replaces its taken callsigns, and keeps aprsis.callsign', async () => {
+    it('after a store outage, a listener replaces only callsigns that another one took', async () => {
       stations = stationKeys(900)
       const a = await ready('a')
       const b = await ready('b')
@@ -302,7 +302,7 @@ describe('Several instances at APRS-IS', () => {
       await a.reaches(stations)
     })
 
-    it('listeners share the callsigns equally, and report stations that fit no filter', async () => {
+    it('one of four listeners uses a quarter of the login callsigns, then logs an error', async () => {
       stations = stationKeys(9200)
       const a = start('a', { listeners: 4, maxConnections: 99, trackOutgoing: true })
       await a.until(() => a.link.status().leftOut > 0 && a.link.ready())
@@ -354,7 +354,7 @@ describe('Several instances at APRS-IS', () => {
       expect(serversOf(a)).to.deep.equal(['T2FIX'])
     })
 
-    it('after three tries for another server, listeners share an APRS-IS server', async () => {
+    it('after three tries to find another server, two listeners stay on the same one', async () => {
       await ready('a')
       await clock.advance(1000)
       await ready('b')

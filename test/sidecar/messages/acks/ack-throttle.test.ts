@@ -32,7 +32,7 @@ describe('The ack throttle', () => {
     expect(throttle.allows(message('x', 'A', 'C'), 60_000)).to.equal(true)
   })
 
-  it('acknowledges each spelling of a callsign, but counts all towards one ack limit', () => {
+  it('acknowledges each spelling of a callsign separately, but within one ack limit', () => {
     const throttle = createAckThrottle(LIMITS)
     for (const from of ['W2AW', 'W2AW-0', 'w2aw']) {
       expect(throttle.allows(message('1', from), 0)).to.equal(true)
@@ -57,7 +57,7 @@ describe('The ack throttle', () => {
   })
 
   // Shows: sidecar 16.3.
-  it('never allows more acks than the limits, for any sequence of messages', () => {
+  it('never allows more acks than the limits permit, for any sequence of messages', () => {
     const steps = fc.array(
       fc.record({
         waitMs: fc.nat(5000),

@@ -15,7 +15,7 @@ import { SETTINGS } from '../../store/sqlite/temporary-stores.ts'
 
 const CALL = 'K1ABC-10'
 
-describe('The check before a start', () => {
+describe('The --check option', () => {
   const folder = temporaryFolder()
   const warned = recordedLog('warn')
   const settings = (config: object = {}): Settings =>

@@ -68,7 +68,7 @@ describe('The move of a database file to PostgreSQL', () => {
     await store.close()
   }
 
-  it('--move-to names the settings that PostgreSQL will not accept', async () => {
+  it("--move-to names the sidecar's settings that are invalid with PostgreSQL", async () => {
     await smallFile()
     const settings = settingsOf({ database: files.path(), backup: { folder: 'backups' }, stations: { max: 100_000 } })
     const { done, lines } = await moveDatabase(target(), settings)
