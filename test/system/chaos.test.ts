@@ -12,7 +12,7 @@ describe('The sidecar amid random faults', () => {
 
   // Shows: sidecar 2.8, 6.2, 16.1, C4.6, C4.9, C4.12, C4.16, C4.17, C5.9, C5.11, C6.2, C7.11, C7.12, C7.13, C7.14.
   // Shows: sidecar C7.15, C8.4, C9.14, C9.15, C9.17.
-  it('stores every acknowledged message once, in order, and pushes it, amid faults', async () => {
+  it('stores acknowledged messages once and in order, and pushes them, despite faults', async () => {
     console.log(`      CHAOS_SEED=${seed} replays this:`)
     chaos = new Chaos(planOf(seed), RAGE_MS)
     await chaos.start()

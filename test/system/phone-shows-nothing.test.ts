@@ -31,7 +31,7 @@ function expectOutput(name: string, actual: string): void {
   expect(comparable(actual), name).to.equal(comparable(OUTPUTS.get(name) ?? ''))
 }
 
-describe('The documentation of a phone that shows nothing', () => {
+describe('The troubleshooting section "A phone shows nothing"', () => {
   const sidecars = sidecarProcesses()
   let fcm: FcmFixture
   before(async () => {
@@ -55,7 +55,7 @@ describe('The documentation of a phone that shows nothing', () => {
   const eventsOf = ({ lines }: SidecarProcess) => lines.filter(({ event }) => String(event).startsWith('message-'))
 
   // Shows: sidecar O2.6, O2.7.
-  it('the documentation of a phone that shows nothing quotes real outputs and logs', async () => {
+  it('the section "A phone shows nothing" quotes real outputs and logs', async () => {
     const admin = await freePort()
     await configure(admin, 'info')
     expectOutput('absent', await command('--stations'))

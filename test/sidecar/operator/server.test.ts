@@ -215,7 +215,7 @@ describe('The operator port', () => {
     ['', 400, { error: 'invalid_request' }],
     [`{ "station": "N0CALL-7", "more": "${'x'.repeat(70_000)}" }`, 400, { error: 'invalid_request' }],
   ] as const) {
-    it(`POST /unregister of ${body.slice(0, 40)} returns ${status}`, async () => {
+    it(`POST /unregister with body ${body.slice(0, 40)} returns ${status}`, async () => {
       const response = await fetch(`${admin.url}/unregister`, { method: 'POST', body })
       expect(await response.json()).to.include(answer)
       expect(response.status).to.equal(status)

@@ -77,7 +77,7 @@ describe('FCM through firebase-admin', () => {
     expect(index.service.tokenRequests).to.equal(1)
   })
 
-  it('the FCM gateway reuses its connections for messages, and ends them at close', async () => {
+  it('the FCM gateway reuses its connections, and disconnects when it is closed', async () => {
     await send()
     const { connections } = index.service
     for (let more = 0; more < 2; more += 1) await send()
@@ -124,7 +124,7 @@ describe('FCM through firebase-admin', () => {
   })
 
   // Shows: sidecar C9.9.
-  it('tries later if FCM resets each connection', async () => {
+  it('tries a notification later if FCM resets each connection', async () => {
     index.service.fail('reset', 100)
     expect(await send()).to.deep.equal({ kind: 'try_later', reason: 'FCM cannot be reached (ECONNRESET)' })
     expect(index.service.attempts).to.equal(2)
@@ -190,11 +190,11 @@ describe('FCM through firebase-admin', () => {
       index.service.failTokenEndpoint({ status: 400, error: 'invalid_grant', description })
     // Shows: sidecar C9.18.
     for (const [name, fails] of [
-      ['if the key of the account was deleted', deny('Invalid JWT Signature.')],
-      ['if the account was deleted or disabled', deny('Invalid grant: account not found')],
-      ["if this machine's clock is wrong", () => index.service.setClockAhead(56 * YEAR_MS)],
+      ['the key of the account was deleted', deny('Invalid JWT Signature.')],
+      ['the account was deleted or disabled', deny('Invalid grant: account not found')],
+      ["this machine's clock is wrong", () => index.service.setClockAhead(56 * YEAR_MS)],
     ] as const)
-      it(`reports the remedy ${name}, and sends after the repair`, async () => {
+      it(`reports the remedy if ${name}, and sends again after the repair`, async () => {
         fails()
         const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')
@@ -220,7 +220,7 @@ describe('FCM through firebase-admin', () => {
       ['has an outage', { status: 503, error: 'unavailable' }, 'Google issued no access token'],
       ['hangs', 'hang', 'no answer within 10 s'],
     ] as const)
-      it(`tries later while the token server ${how}, and sends once it answers`, async () => {
+      it(`tries a notification later if the token server ${how}, and then sends it`, async () => {
         index.service.failTokenEndpoint(fault)
         const sending = send()
         await index.service.waitForTokenRequests(1)

@@ -120,7 +120,7 @@ describe('A push notification', () => {
   })
 })
 
-describe('Fitting a notification to a size limit', () => {
+describe('A notification near or above the size limit', () => {
   const image = 'A'.repeat(3000)
 
   it('does not change a notification of exactly the maximum size', () => {

@@ -91,7 +91,7 @@ describe('The backups', () => {
     expect((await files()).length).to.equal(ownPart.length + rest.length)
   })
 
-  it("keeps the newest nights' backups even if older ones have dates in the future", async () => {
+  it('keeps the newest backups even if older backups are dated in the future', async () => {
     const opened = await open({ keep: 3 })
     const right = clock.now()
     clock.set(Date.UTC(2040, 0))
@@ -147,7 +147,7 @@ describe('The backups', () => {
     expect(await files()).to.deep.equal([nameAt(NOON + HOUR_MS)])
   })
 
-  it('makes no backups without a folder, and does not start with an unusable folder', async () => {
+  it('makes no backups if no folder is configured, and refuses an unusable folder', async () => {
     const opened = await open({ folder: null })
     expect(await opened.make()).to.deep.equal({ kind: 'off' })
     await mkdir(folder.path('a'))

@@ -202,7 +202,7 @@ describe('A configuration written by --init', () => {
     expect(operator.shown.some((line) => line.endsWith(' [firebase.json]: '))).to.equal(true)
   })
 
-  it('--init does not ask for a setting that has a flag', async () => {
+  it('--init does not ask for a setting that was passed as a flag', async () => {
     const operator = operatorWho('', '', '', '')
     await initialize({ callsign: 'W1AW-10', port: '8081' }, operator)
     expect(operator.shown.filter((line) => line.endsWith(': ')).length).to.equal(3)

@@ -43,7 +43,7 @@ describe("The record of a push gateway's answers", () => {
   })
 
   // Shows: sidecar O1.3.
-  it("a timeout does not clear the push gateway's refusal of the credentials", () => {
+  it('a push gateway that refused the credentials is still "refusing" after a timeout', () => {
     const answers = answered(UNAUTHORIZED, SILENT)
     expect(answers).to.deep.include({ state: 'refusing', credentialsRefused: true })
     expect(answers.lastFailed).to.deep.equal({ at: 1000, reason: 'no answer within 10 s' })

@@ -21,7 +21,7 @@ describe('The push dispatcher', () => {
   })
 
   // Shows: sidecar O1.4.
-  it("reports each gateway's last answer and its number of waiting stations", async () => {
+  it('reports the last answer and the number of waiting stations for each gateway', async () => {
     const state = () => setup.dispatcher.gateways()[0]
     expect(setup.dispatcher.gateways().map(({ platform }) => platform)).to.deep.equal(['android'])
     expect(state()).to.include({ state: 'unused', waiting: 0 })
@@ -137,7 +137,7 @@ describe('The push dispatcher', () => {
       expect(setup.android.sent[1]?.notification).to.include({ body: 'three' })
     })
 
-    it('a dead push token is marked while other devices are notified; no id is logged', async () => {
+    it('a dead token ends pushes to its device only, and the log shows no device id', async () => {
       await setup.store.stations.register(registration(KEY, { deviceId: 'a-secret', pushToken: 'of the tablet' }))
       setup.android.always = undefined
       for (const expected of [['of the tablet', 'token-of-N0CALL-7'], ['token-of-N0CALL-7']]) {
@@ -156,7 +156,7 @@ describe('The push dispatcher', () => {
     })
 
     // Shows: sidecar C9.7.
-    it('a token that the station registers while the old one fails is used at once', async () => {
+    it('a push token registered while the old token fails is used at once', async () => {
       const first = await setup.underWay()
       expect(setup.dispatcher.inFlight()).to.equal(1)
       await setup.register(KEY, 'another token')

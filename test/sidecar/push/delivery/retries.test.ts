@@ -34,7 +34,7 @@ describe('The retries of the push dispatcher', () => {
     })
 
     // Shows: sidecar 2.7, C9.13.
-    it('gives up a failing push within an hour and MAX_TRIES tries, with one log line', async () => {
+    it('gives up a push within an hour and at most MAX_TRIES tries, with one log line', async () => {
       await setup.receive()
       const start = setup.stores.clock.now()
       await setup.dispatched()
@@ -191,7 +191,7 @@ describe('The retries of the push dispatcher', () => {
   })
 
   // Shows: sidecar C14.15.
-  it('retries without a warning for a day after the last message to an offline phone', async () => {
+  it('an offline phone causes retries for a day after its last message, but no warning', async () => {
     setup.android.always = { kind: 'phone_away', reason: 'off line' }
     await setup.receive('one')
     const start = setup.stores.clock.now()

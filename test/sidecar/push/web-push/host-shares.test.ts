@@ -8,7 +8,7 @@ describe('The slots that one Web Push service may use', () => {
     return shares
   }
 
-  it('delays a push longer the more pushes wait for the same push service', () => {
+  it('delays a push for longer if more pushes wait for the same push service', () => {
     const shares = full()
     const delays = Array.from({ length: 120 }, () => shares.enter('hanging.example'))
     expect(delays.slice(0, 50)).to.deep.equal(Array(50).fill(500))
@@ -16,7 +16,7 @@ describe('The slots that one Web Push service may use', () => {
     expect(delays.slice(100)).to.deep.equal(Array(20).fill(1500))
   })
 
-  it('a Web Push service with all its slots in use takes none from other services', () => {
+  it('a push service that uses all its send slots takes no slots of other services', () => {
     expect(full().enter('working.example')).to.equal(undefined)
   })
 

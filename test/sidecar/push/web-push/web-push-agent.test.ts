@@ -34,7 +34,7 @@ describe('The connections to push services', () => {
     await Promise.all([service.close(), dns.close()])
   })
 
-  it('closing ends connections to hosts that meanwhile resolve to a private address', async () => {
+  it('closing the HTTP agent ends connections to hosts that now have private addresses', async () => {
     const certificates = await makeCertificates({ names: ['push.example.org'] })
     const [service, dns] = await Promise.all([
       startWebPush({ certificates, name: 'push.example.org' }),

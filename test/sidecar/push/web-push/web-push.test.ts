@@ -151,7 +151,7 @@ describe('Web Push through web-push', () => {
     await index.service.waitForDisconnects(2)
   })
 
-  it('a push service that hangs occupies only its share of the parallel requests', async () => {
+  it('a push service that hangs occupies only SLOTS_PER_HOST parallel requests', async () => {
     const certificates = await makeCertificates({ names: ['localhost'] })
     const hanging = index.closing(await startWebPush({ certificates }))
     const working = index.closing(await startWebPush({ certificates, name: 'localhost' }))

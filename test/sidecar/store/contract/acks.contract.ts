@@ -17,7 +17,7 @@ export function acksContract(stores: ContractStores): void {
     (await store.history.append(batch, mayAck)).map((outcome) => outcome.kind !== 'no_station' && outcome.ack)
 
   // Shows: sidecar 3.5, C4.3.
-  it('the store acknowledges only numbered messages, if the station wants acks', async () => {
+  it('the store acknowledges only numbered messages to stations that want acks', async () => {
     await register(store, 'W1AW')
     expect(await acksOf([message('a'), message('b', { seqId: '' })])).to.deep.equal([true, false])
     expect(await acksOf([message('a', { to: 'W1AW' }), message('a', { to: 'K9NONE' })])).to.deep.equal([false, false])

@@ -72,7 +72,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.19.
-    it('the server time is the newest cursor that the phone sent while messages wait', async () => {
+    it('while newer messages wait, the server time is the newest cursor of the phone', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(first)

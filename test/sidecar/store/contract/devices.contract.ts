@@ -292,7 +292,7 @@ export function devicesContract(stores: ContractStores): void {
     { expireAfterHours: 48, hours: 48 },
     { expireAfterHours: 10_000, hours: 720 },
   ])
-    it(`a station with 8 devices replaces one that was not seen for ${hours} hours`, async () => {
+    it(`a ninth device of a station replaces a device not seen for ${hours} hours`, async () => {
       await reopen({ stations: { max: 1, expireAfterHours } })
       const named = (index: number) => ({ deviceId: index === 0 ? '' : `number-${index}`, pushToken: `${index}` })
       for (let index = 0; index < MAX_DEVICES; index += 1) {

@@ -59,7 +59,7 @@ export function historyContract(stores: ContractStores): void {
     expect(await store.history.since('K9NONE', '', 0)).to.equal(undefined)
   })
 
-  it('returns the messages after both cursors, and the stamp of the newest message', async () => {
+  it('returns the messages after the stamp "from", even if the cursor differs', async () => {
     const [first, second] = (await append(store, 'a', 'b')).map((item) =>
       item.kind === 'stored' ? item.message.stamp : 0,
     )
@@ -115,7 +115,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C4.31.
-    it('the ring reports its newest dropped message, even after it was resized', async () => {
+    it('returns the stamp of the newest dropped message, even after the ring is resized', async () => {
       const dropped = async () => (await store.history.since('N0CALL', '', 0))?.newestDropped
       const stampsOf = async (...stored: readonly string[]) =>
         (await append(store, ...stored)).map((outcome) => (outcome.kind === 'stored' ? outcome.message.stamp : 0))
@@ -134,7 +134,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C4.31.
-    it('the ring reports a message that one batch both stored and dropped', async () => {
+    it('a message that one batch both stores and drops counts as the newest dropped one', async () => {
       await reopenedWith(2)
       const stamps = (await append(store, 'a', 'b', 'c', 'd', 'e')).map((outcome) =>
         outcome.kind === 'stored' ? outcome.message.stamp : 0,
@@ -147,7 +147,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C4.31.
-    it('the ring reports its newest dropped message even after the duplicate period', async () => {
+    it('returns the stamp of the newest dropped message after its duplicate period', async () => {
       await reopenedWith(1)
       const [outcome] = await append(store, 'a', 'b')
       await stores.shift(SETTINGS.history.duplicateMinutes * 60_000)

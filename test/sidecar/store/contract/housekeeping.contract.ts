@@ -43,7 +43,7 @@ export function housekeepingContract(stores: ContractStores): void {
     expect(await store.housekeeping.expire(stores.now() - HOUR, NEVER)).to.equal(0)
   })
 
-  it('housekeeping keeps stamps, cursors of remaining devices and known duplicates', async () => {
+  it('housekeeping keeps cursors and known duplicates of the stations that remain', async () => {
     await register(store, 'N1CALL', 'N2CALL')
     await append(store, message('one', { to: 'N2CALL' }))
     const first = await newer(store, 'N2CALL')

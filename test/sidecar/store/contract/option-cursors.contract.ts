@@ -66,7 +66,7 @@ export function optionCursorsContract(
   { runs, instances = 1 }: { readonly runs: number; readonly instances?: number },
 ): void {
   // Shows: sidecar C4.17, C4.31, C17.1, C17.4, C17.6.
-  it("unless truncated, a sync returns exactly what the device's options request", () =>
+  it("a sync returns exactly what the device's options request, unless it is truncated", () =>
     fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 14, size: 'max' }), (steps) => play(stores, steps, instances)),
       { numRuns: propertyRuns(runs) },

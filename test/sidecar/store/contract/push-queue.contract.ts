@@ -130,7 +130,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   })
 
   // Shows: sidecar C9.21.
-  it('resetting the tries of a push, or settling the push, restarts the elapsed time', async () => {
+  it('settling a push or resetting its tries also resets the time of its first try', async () => {
     await receive('A')
     await windowEnds()
     await store.pushes.retryLater(await claimOne(), { delayMs: WINDOW_MS, tries: 5, refusals: 0 })
@@ -153,7 +153,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     expect(await claimed()).to.deep.equal(['A'])
   })
 
-  it('claims the pushes that have been due longest, up to the free slots per platform', async () => {
+  it('claims the longest-due pushes of each platform, one for each free send slot', async () => {
     const platforms = { C: 'ios', D: 'android', E: 'ios', F: 'webpush', G: 'android' } as const
     for (const [key, platform] of Object.entries(platforms)) await register(key, { platform })
     for (const key of ['G', 'E', 'B', 'C', 'F', 'D', 'A']) {

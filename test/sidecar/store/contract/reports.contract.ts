@@ -127,7 +127,7 @@ export function reportsContract(stores: ContractStores): void {
     expect(messages.map((each) => each.ackedAt !== null)).to.deep.equal([true, false, false, true])
   })
 
-  it('reports no message as acknowledged by a duplicate if its first copy was dropped', async () => {
+  it('a duplicate of a dropped message does not mark another message as acknowledged', async () => {
     await store.close()
     store = await stores.open({ ...SETTINGS, history: { ...SMALL_RING } })
     await register('N0CALL', { ackMessages: true })

@@ -91,7 +91,7 @@ export function stationsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C13.20.
-    it('after an hour, a full registry replaces the oldest station without a second call', async () => {
+    it('a full registry replaces the oldest station that called only once, an hour ago', async () => {
       expect(await displacedBy('K4NEW')).to.equal('full')
       await stores.shift(HOUR)
       await append(store, message('to the oldest', { to: 'K1OLD' }))
@@ -120,7 +120,7 @@ export function stationsContract(stores: ContractStores): void {
       expect(keys()).to.deep.equal(['K1OLD', 'K2OLD', 'K3OLD'])
     })
 
-    it('a removed station that registers again may be replaced as if it were new', async () => {
+    it('a removed station that registers again loses its protection from replacement', async () => {
       store.stations.prove('K2OLD')
       await register(store, 'K1OLD', 'K3OLD')
       await store.stations.remove('K2OLD')

@@ -96,7 +96,7 @@ describe('A check of a PostgreSQL database', () => {
 
   // Shows: sidecar P1.11.
   for (const [name, text, code, words] of REFUSED)
-    it(`start and --check refuse ${name}, without a change`, async () => {
+    it(`start and --check refuse ${name}, and change nothing`, async () => {
       await prepare(text)
       const earlier = await catalog()
       const { errors } = await check()
@@ -109,7 +109,7 @@ describe('A check of a PostgreSQL database', () => {
       if (code === 'database_newer' || code === 'database_outdated') expect(await catalog()).to.deep.equal(earlier)
     })
 
-  it('--check accepts several hosts if one answers, and reports them if none does', async () => {
+  it('--check accepts several PostgreSQL hosts if one answers, and fails if none does', async () => {
     await prepare('GRANT CREATE ON DATABASE db TO guest')
     const { port } = new URL(address)
     const [closed, none] = [await freePort(), await freePort()]

@@ -18,7 +18,7 @@ import { authority, HASTY, ownDatabase } from './shared-server.ts'
 
 const SECRET = 'correct-horse-battery'
 
-describe('Opening the store in PostgreSQL', () => {
+describe('The opening of the store in PostgreSQL', () => {
   const suiteDatabase = ownDatabase()
   const { log, lines, logged, shown } = recordedLog()
   beforeEach(() => suiteDatabase.run('DROP SCHEMA IF EXISTS mesh_companion CASCADE'))

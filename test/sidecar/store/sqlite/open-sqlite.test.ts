@@ -8,7 +8,7 @@ import { openSqliteStore } from '../../../../sidecar/store/sqlite/open-sqlite.ts
 import { BROKEN_FILES, run } from './broken-files.ts'
 import { append, held, register, registration, rejection, SETTINGS, temporaryStores } from './temporary-stores.ts'
 
-describe('Opening the store', () => {
+describe('The opening of the store in SQLite', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar C8.1.
@@ -94,7 +94,7 @@ describe('Opening the store', () => {
     expect((await refusal()).code).to.equal('database_not_writable')
   })
 
-  it('opens the database at the next try after a refusal', async () => {
+  it('opens a database that it refused earlier, once the cause is removed', async () => {
     await filledFile()
     await run(stores.path(), 'PRAGMA user_version = 99')
     await refusal()
@@ -104,7 +104,7 @@ describe('Opening the store', () => {
   })
 })
 
-describe('Closing the store', () => {
+describe('The closing of the store in SQLite', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar C8.1.

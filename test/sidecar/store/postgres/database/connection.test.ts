@@ -74,7 +74,7 @@ describe('The connections to PostgreSQL', () => {
     await query(write)
   })
 
-  it('logs an unreachable database once, tries each second, and logs its return', async () => {
+  it('logs a database outage once, tries to reconnect each second, and logs the end', async () => {
     const { relay, address } = await database.relayed()
     const { query, fault, probe } = await connect(HASTY, address)
     await query('SELECT 1')
@@ -182,7 +182,7 @@ describe('The connections to PostgreSQL', () => {
     await times(4)
   })
 
-  it('closing ends all waiting statements even if PostgreSQL hangs, and is idempotent', async () => {
+  it('closing connections is idempotent, and ends statements even if PostgreSQL hangs', async () => {
     const postgres = await connect()
     postgres.listen('anything', () => undefined)
     const hanging = rejection(postgres.query('SELECT pg_sleep(60)'))

@@ -38,7 +38,7 @@ describe('The leases of several instances on PostgreSQL', () => {
     expect(new Set(granted.flat()).size).to.equal(names.length)
   })
 
-  it('only an instance connected for longer than a lease lasts gets an expired lease', async () => {
+  it('an expired lease is granted only to an instance connected for over LEASE_MS', async () => {
     const [a, b, c] = [await open('a'), await open('b'), await open('c')]
     await b.leases.list()
     await held(a, 'listener/0')

@@ -41,7 +41,7 @@ describe('The cursors of several instances', () => {
     expect(await remote.cursors.stampFor(KEY, PHONE)).to.equal(first)
   })
 
-  it('an older cursor never replaces a newer cursor, from any instance', async () => {
+  it('an older cursor never replaces a newer cursor that another instance stored', async () => {
     await firstStore.cursors.stampFor(KEY, PHONE, first)
     await remote.cursors.stampFor(KEY, PHONE, second)
     await remote.close()

@@ -16,7 +16,7 @@ const LATER = `
   CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
     $$ SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${PUSH_LEASE_MS} $$`
 
-describe('Push workers on one table', () => {
+describe('Push workers that share a database', () => {
   const suiteDatabase = ownDatabase()
 
   it('one push worker at a time claims a station, and a killed worker loses no push', async () => {

@@ -42,7 +42,7 @@ describe('The registry of several instances', () => {
   const oneRow = async (text: string) => (await suiteDatabase.run(text))[0]
   const register = (registry: Registry, key: string, changes = {}) => registry.register(registration(key, changes))
 
-  it("an instance finds another instance's station at once, until it is removed", async () => {
+  it("finds another instance's station in the database before a NOTIFY arrives", async () => {
     const [a, b] = [await open(), await open({ listen: DEAF })]
     await register(a, 'N0CALL')
     expect(b.get('N0CALL')).to.equal(undefined)
@@ -69,7 +69,7 @@ describe('The registry of several instances', () => {
     expect(b.countDevices()).to.deep.equal({ android: 1, ios: 0, webpush: 0 })
   })
 
-  it('an instance sees the devices that others add and remove, counted by platform', async () => {
+  it('an instance sees and counts the devices that other instances add and remove', async () => {
     const [a, b] = [await open(), await open()]
     const devices = () => b.get('N0CALL')?.devices ?? []
     const ids = () =>
@@ -122,7 +122,7 @@ describe('The registry of several instances', () => {
   })
 
   // Shows: sidecar P1.15.
-  it('registers 1,000 simultaneous stations, then their new tokens', async () => {
+  it('registers 1,000 stations at the same time, and then a new token for each', async () => {
     // Without a time limit, so that other load on the machine does not matter.
     const a = await open({ clock: { ...STILL, elapsed: () => 0 }, listen: DEAF })
     for (const token of ['first', 'second']) {

@@ -40,7 +40,7 @@ describe('The copy of the registry in an instance', () => {
     expect(copy.countDevices().android).to.equal(0)
   })
 
-  it('keeps an unwritten heartbeat until another instance writes a heartbeat', () => {
+  it('keeps an unwritten last-seen time of a device until another instance writes one', () => {
     copy.take(['N0CALL', record('a', 100)], 11)
     copy.touch('N0CALL', '', 150)
     copy.follow([['N0CALL', record('b', 100)]], 12)

@@ -17,7 +17,7 @@ describe('A backup', () => {
     }
   }
 
-  it('a backup has all that was stored when it began, readable by its owner alone', async () => {
+  it('a backup contains all stored messages, and only its owner can read the file', async () => {
     const store = await stores.openWith('N0CALL')
     await append(store, 'one', message('two', { seqId: '2' }))
     const bytes = await store.backUp(stores.path('backup.sqlite'), running)
@@ -29,7 +29,7 @@ describe('A backup', () => {
   })
 
   // Shows: sidecar O1.13.
-  it('a backup is complete even if the store writes messages between its steps', async () => {
+  it('a backup is complete even if messages are stored while the backup runs', async () => {
     const settings = { ...SETTINGS, history: { ...SETTINGS.history, perStation: 10_000 } }
     const store = await stores.open(settings)
     const stations = Array.from({ length: 50 }, (_, index) => `N${index}CALL`)

@@ -126,7 +126,7 @@ describe('A restore', () => {
     expect(await messagesOf()).to.deep.equal(['kept'])
   })
 
-  it('creates a missing database folder, but only for a valid backup', async () => {
+  it('a restore creates a missing database folder, but only for a valid backup', async () => {
     await storeAndBackup()
     const place = stores.path('new/machine/store.sqlite')
     await rejection(restoreDatabase(stores.path('nowhere'), place, stores.clock.now()))

@@ -59,7 +59,7 @@ describe('Group commit of SQLite writes', () => {
   })
 
   // Shows: sidecar C8.3.
-  it('commits the other writes of a transaction in order if one of them fails', async () => {
+  it('commits the other writes of a transaction in order if one write fails', async () => {
     const writes = [1, 2, 2, 3].map((value) => database.write(insert, value))
     const results = await Promise.allSettled(writes)
     expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
@@ -164,7 +164,7 @@ describe('Group commit of SQLite writes', () => {
     expect(await readMeanwhile).to.deep.equal([1])
   })
 
-  it('refuses writes with store_overloaded if too much data is waiting', async () => {
+  it('refuses writes with store_overloaded if too much data waits to be written', async () => {
     const heavy: Write<number, number> = { ...insert, weight: () => 20_000 }
     const results = await Promise.allSettled([1, 2, 3].map((value) => database.write(heavy, value)))
     expect(results.map((result) => result.status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected'])
@@ -173,7 +173,7 @@ describe('Group commit of SQLite writes', () => {
     expect(await database.write(heavy, 3)).to.equal(3)
   })
 
-  it('closing waits 3 seconds for a stuck disk, then rejects the waiting writes', async () => {
+  it('closing the database waits 3 s for a stuck disk, then rejects the waiting writes', async () => {
     const disk = new EventEmitter()
     const started = once(disk, 'started')
     const stuck: Write<undefined, void> = {

@@ -80,7 +80,7 @@ describe('The push queue in SQLite', () => {
     expect(await remaining()).to.deep.equal([])
   })
 
-  it('pushes stay due in order and are announced again if claiming them fails', async () => {
+  it('after a failed claim, pushes stay due in order, and listeners are called again', async () => {
     const firstLife = await stores.openWith('N0CALL', 'N1CALL', 'N2CALL')
     for (const to of ['N1CALL', 'N0CALL', 'N2CALL']) {
       await append(firstLife, message('hi', { to }))

@@ -71,7 +71,7 @@ describe('Server time in SQLite', () => {
     expect((await changes()) - earlier).to.be.within(10, 25)
   })
 
-  it('refuses to issue a stamp while the database cannot reserve more', async () => {
+  it('refuses to issue a stamp beyond the reserved ones if the database is read-only', async () => {
     const { store, connection } = await stores.openOver()
     const start = await store.stamps.issue()
     await connection.exec('PRAGMA query_only = ON')
