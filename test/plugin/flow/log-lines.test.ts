@@ -48,7 +48,7 @@ describe('log line of a failed login', () => {
 
   for (const fault of [{ kind: 'reset' }, { kind: 'hang' }] as const) {
     // Shows: plugin 10.25.
-    it(`logs that the token endpoint's answer was lost; sends the code once (${fault.kind})`, async () => {
+    it(`logs a lost answer to a code, and never sends the code again (${fault.kind})`, async () => {
       const setup = await start()
       setup.idp.faults.set('token', fault)
       const failed = failedLogin(setup)

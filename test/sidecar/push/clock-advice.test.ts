@@ -15,7 +15,7 @@ describe('The advice about a clock that may be wrong', () => {
       "set this machine's clock right first: it says 2026-11-27 12:30 UTC, 3 days ahead of the gateway's",
     ],
   ] as const) {
-    it(`reports the local clock's error if a gateway's clock is ${offsetMs / 1000} s ahead`, () => {
+    it(`reports that this clock is wrong if a gateway's is ${offsetMs / 1000} s ahead`, () => {
       expect(clockAdvice(dateOf(NOW + offsetMs), NOW)).to.equal(says)
     })
   }
