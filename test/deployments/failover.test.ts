@@ -254,7 +254,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('all sidecars drop cached data that a promoted stale standby lacks', async () => {
+  it('after a stale standby is promoted, all sidecars drop cached data that it lacks', async () => {
     await start(false)
     const [firstStore, two] = [await open(), await open(both(), 'two')]
     const rings = [firstStore, two].map((store) => createRingCache(store))

@@ -148,7 +148,7 @@ describe('an account move that fails halfway', () => {
   })
 })
 
-describe('an account move in the older tested version of MeshCentral', () => {
+describe('account moves in the older of the two tested MeshCentral versions', () => {
   const setup = useMesh(async () => ({ installation: await installMeshCentral(OLDER_VERSION) }))
 
   it('the older tested MeshCentral shows an account move at once in open pages', async () => {

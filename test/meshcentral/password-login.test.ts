@@ -196,7 +196,7 @@ describe("the links in MeshCentral's mails with custom.password_login", () => {
   }
   const hashOfTom = async () => (await setup.data.records()).get('user//tom')?.hash
 
-  it('password_login false refuses the link in a mail that resets a password', async () => {
+  it('password_login false refuses links that reset a password', async () => {
     await createAccount(setup, 'tom')
     expect((await setup.browser().step(await linkTo(1))).status).to.equal(200)
     await until('the confirmed address', async () => (await setup.data.records()).get('user//tom')?.emailVerified)

@@ -79,7 +79,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(await store.once?.(key, later())).to.equal(false)
   })
 
-  it('using a one-time key does not revoke a session with the same key', async () => {
+  it('using a one-time key does not revoke a session stored under the same key', async () => {
     const key = randomUUID()
     const store = open()
     await store.once?.(key, later())

@@ -40,7 +40,7 @@ describe('functions of MeshCentral that the plugin replaces', () => {
     expect(owner.read()).to.equal(8)
   })
 
-  it('a function that MeshCentral lacks is not replaced', () => {
+  it('does not patch a function that MeshCentral lacks', () => {
     const owner: { decodeCookie?: () => null } = {}
     replaceFunction('server.decodeCookie', owner, 'decodeCookie', (decode) => decode)
     expect(owner).to.deep.equal({})

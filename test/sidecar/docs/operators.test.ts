@@ -49,7 +49,7 @@ describe('The documents for operators', () => {
   })
 
   // Shows: sidecar C12.12.
-  it('the documents explain exactly the codes of database errors and start failures', () => {
+  it('the documents explain each code of database errors and start failures', () => {
     expect(namesIn(textOf(TROUBLE, '## Codes of the database'), 'code')).to.have.members(Object.keys(STORE_FAULTS))
     const addresses = source('api/http-listener.ts').match(/^ {2}E[A-Z]+(?=:)/gm) ?? []
     const start = ['packages_missing', ...addresses.map((code) => code.trim())]

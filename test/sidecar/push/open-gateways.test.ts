@@ -21,7 +21,7 @@ describe('Push gateways created from the configuration', () => {
     ])
   })
 
-  it('opens configured push gateways without a warning', async () => {
+  it('logs no warning when it opens configured push gateways', async () => {
     const [fcm, apns] = await Promise.all([startFcm(), startApns()])
     const webpush = { ...OFF.webpush, subject: 'mailto:operator@example.org' }
     const settings = { ...OFF, fcm: fcm.settings, apns: apns.settings, webpush }

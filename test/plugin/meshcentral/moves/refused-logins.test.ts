@@ -37,7 +37,7 @@ describe('refused logins of users who have an account', () => {
   })
 
   // Shows: plugin 6.19.
-  it('lists no refused login if the IdP or MeshCentral did not verify the address', () => {
+  it('lists a refused login only if the IdP and MeshCentral verified its address', () => {
     for (const emailVerified of [null, false]) {
       const { refusals, pairs } = refusedLogins(['user//tom'])
       refusals.note('', { ...TOM, emailVerified }, 'account_unknown')

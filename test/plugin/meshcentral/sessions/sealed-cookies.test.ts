@@ -294,7 +294,7 @@ describe('cookie that MeshCentral seals', () => {
       expect(opens(all, either)).to.equal(false)
     })
 
-    it("tunnel cookies of guests and login tokens outlive the user's sessions", async () => {
+    it("tunnel cookies for guests or from login tokens outlive the user's sessions", async () => {
       for (const open of [
         guest,
         (all: SetUp) => opens(all, sealedFor(all, work(), { ruserid: USER, x: 'x of a tool' })),

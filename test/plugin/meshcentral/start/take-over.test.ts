@@ -69,7 +69,7 @@ describe("oidc strategies that the plugin takes from MeshCentral's configuration
     })
   })
 
-  it("MeshCentral's pages find the preset and group sync settings, but no secret", () => {
+  it("MeshCentral's pages can read preset and group sync settings, but no secret", () => {
     const all = domains()
     for (const strategy of takeOver(all).values()) showButton(strategy, 'azure', true)
     expect(all[''].authstrategies).to.deep.equal({

@@ -68,7 +68,7 @@ describe('single use of a logout token', () => {
     expect(await outcomeOf(second.use(logout(), done))).to.equal(USED)
   })
 
-  it('a failed logout token cannot be retried if shared storage cannot release it', async () => {
+  it('a failed logout token cannot be used again if shared storage cannot release it', async () => {
     const { once } = shared()
     const store = { once }
     expect(await outcomeOf(process(store).use(logout(), failing))).to.equal('the disk is full')

@@ -99,7 +99,7 @@ describe('A configuration written by --init', () => {
     )
   })
 
-  it("the next step after --init contains sudo for the service's configuration", () => {
+  it("--init prints the next command with sudo if it wrote the service's settings", () => {
     const file = '/etc/mesh-companion/sidecar.json'
     expect(nextStep(file, true)).to.equal('Next: sudo systemctl enable --now mesh-companion-sidecar')
     expect(nextStep(file, false)).to.include(`run sudo mesh-companion-sidecar --config ${file} --check --live`)

@@ -161,7 +161,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       expect((await newer(store, KEY, await heartbeat())).messages.map(({ stamp }) => stamp)).to.deep.equal([stored])
     })
 
-    it('without a device id, the server time depends only on the cursor of the same call', async () => {
+    it("without a device id, the answer's time depends only on the request's cursor", async () => {
       const [first, second] = [await stampOf(store, 'first'), await stampOf(store, 'second')]
       expect(await heartbeat(first)).to.equal(first)
       expect(await heartbeat(second)).to.be.above(second)
