@@ -35,7 +35,7 @@ export const LOGIN_ERRORS = {
   metadata_incomplete: {
     message: 'provider_unreachable',
     remedy:
-      'The IdP does not publish an authorization, token or key set endpoint that the plugin needs: set it in `issuer`. Or the IdP publishes no key to encrypt to, as `reason` says.',
+      'The IdP does not publish `endpoint`, which the plugin needs: set it in `issuer`. With a `reason` instead, request objects cannot be encrypted: have the IdP publish a suitable key, or remove `client.request_object_encryption_alg` and `…_enc`.',
   },
   provider_error: {
     message: 'provider_refused',
@@ -55,7 +55,7 @@ export const LOGIN_ERRORS = {
   initiation_refused: {
     message: 'login_failed',
     remedy:
-      'A login that began elsewhere is for another IdP: `iss` is not the issuer of this domain. Check which address of this server the application has that begins the login.',
+      'Another site started a login here, but for another IdP: `iss` is not the issuer of this domain. Check which login address of this server that site uses.',
   },
   transaction_missing: {
     message: 'login_expired',
@@ -115,7 +115,7 @@ export const LOGIN_ERRORS = {
   issuer_changed: {
     message: 'access_denied',
     remedy:
-      'The account belongs to another issuer: `remembered` is that of its last login, `issuer` is this one. If both have the same users, add `remembered` to `custom.previous_issuers`. If not, another user may have the same id there: remove the account or change `custom.claims.uuid`.',
+      'The last login of the account came from the issuer `remembered`, this one comes from `issuer`. If both have the same users, add `remembered` to `custom.previous_issuers`. If not, this may be another user with the same id: remove the account, or change `custom.claims.uuid`.',
   },
   account_limit: {
     message: 'access_denied',
@@ -142,7 +142,7 @@ export const LOGIN_ERRORS = {
   },
   session_ended: {
     message: 'provider_refused',
-    remedy: 'The IdP ended the session during the login. You need do nothing: the user signs in again.',
+    remedy: 'The IdP ended the session during the login. No action is needed: the user can sign in again.',
   },
   logout_token_invalid: {
     message: 'provider_refused',
@@ -166,19 +166,21 @@ export const LOGIN_ERRORS = {
   client_keys_missing: {
     message: 'not_configured',
     remedy:
-      'No private key of this server signs with an algorithm that the IdP accepts. Add one to the file `jwksFile` of its credentials, or set the algorithm in `client`.',
+      'No private key of this server signs with an algorithm that the IdP accepts for `member`. Add such a key to the file `jwksFile` of `oidcCredentials` (your own server: `credentials`), or set the algorithm in `client`, such as `client.token_endpoint_auth_signing_alg`.',
   },
   not_configured: {
     message: 'not_configured',
-    remedy: 'The configuration of this domain has errors. The server logged them when it started.',
+    remedy:
+      'The configuration of this domain has errors, so no user can sign in. At its start, the server logged each error as `configuration-error`. Correct them, and restart the server.',
   },
   host_failed: {
     message: 'login_failed',
-    remedy: 'This server could not read or write its accounts, groups or sessions. See the cause.',
+    remedy:
+      'This server could not read or write its accounts, groups or sessions. Check where it stores them; `causeCode` is the code of the error, if it has one.',
   },
   internal: {
     message: 'login_failed',
-    remedy: 'An unexpected error happened. See the cause, and please report it.',
+    remedy: 'An unexpected error happened. Please report it, with its `causeCode` if there is one.',
   },
 } as const satisfies Record<string, LoginErrorEntry>
 export type LoginErrorCode = keyof typeof LOGIN_ERRORS

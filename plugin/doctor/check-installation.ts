@@ -50,7 +50,7 @@ export function readInstallation(
   const tested = TESTED_VERSIONS.includes(installation.meshCentral) ? 'tested' : `tested: ${TESTED_VERSIONS.join(', ')}`
   const text = [
     `mesh-companion ${version}, MeshCentral ${installation.meshCentral} (${tested}), Node.js ${process.version}\n`,
-    `  there: ${presentCount} of ${findings.length} parts that single sign-on relies on\n`,
+    `  there: ${presentCount} of ${findings.length} parts of MeshCentral that single sign-on relies on\n`,
     ...lines('moved'),
     ...lines('unknown'),
   ].join('')
@@ -122,5 +122,9 @@ function cookieCalls(sources: Sources): Finding {
   )
   return references.length === 0
     ? { name, state: 'there', text: 'everywhere' }
-    : { name, state: 'moved', text: `kept by reference in ${references.join(', ')}` }
+    : {
+        name,
+        state: 'moved',
+        text: `referenced instead of called in ${references.join(', ')}, so MeshCentral may bypass the plugin`,
+      }
 }

@@ -58,7 +58,7 @@ export async function checkToTheEnd(
   let failed = false
   for (const { key, settings } of toAsk) {
     if (!settings) {
-      say(`domain ${quoted(key)}, live: not asked before the errors are corrected\n`)
+      say(`domain ${quoted(key)}, live: not checked. Correct the errors of this domain first.\n`)
       continue
     }
     const verdicts = await askProvider(settings, options)
@@ -196,7 +196,10 @@ function checkInstallation(folder: string, terminal: Terminal): ExitCode {
     return 2
   }
   terminal.out(reading.text)
-  if (!reading.isFine) terminal.err('Single sign-on may not work with it. Paste the lines above into a report.\n')
+  if (!reading.isFine)
+    terminal.err(
+      'Single sign-on may not work with this version of MeshCentral. Please report this, with the lines above.\n',
+    )
   return reading.isFine ? 0 : 1
 }
 

@@ -123,7 +123,7 @@ function address(id: string, label: string, value: string | null): string {
 function checkSection(check: LiveCheck, token: string): string {
   const isRunning = check.kind === 'running'
   return [
-    '<h2>Live check</h2><p>Asks the identity provider everything that a login depends on, without a signed-in user. Leaves only lines in its log behind.</p>',
+    '<h2>Live check</h2><p>Checks everything at the identity provider that a login depends on, without signing a user in. The check leaves only lines in the log of the identity provider.</p>',
     `<form method="post"><input type="hidden" name="token" value="${escapeMarkup(token)}">`,
     `<button${isRunning ? ' disabled' : ''}>${isRunning ? 'Asking …' : 'Ask now'}</button></form>`,
     isRunning ? '<noscript><p><a href="">See whether it has ended</a></p></noscript>' : '',
@@ -172,7 +172,7 @@ function refusalSection(refusals: readonly Refusal[], now: number): string {
   // Do not show the values of log fields such as `claimNames`, because they may be personal data. Administrators find
   // these values in the authentication log.
   const elsewhere =
-    '<p class="quiet">Values of members that a text names, such as <code>reason</code> or <code>claimNames</code>, are only in the authentication log (<code>settings.authLog</code>).</p>'
+    '<p class="quiet">Some texts name a field, such as <code>reason</code> or <code>claimNames</code>. Its value is only in the authentication log (<code>settings.authLog</code>).</p>'
   return `<h2>Last refusals</h2>${elsewhere}<ul>${list}</ul>`
 }
 

@@ -34,4 +34,4 @@ export function withOtherAccount(error: unknown, otherAccount: UserId | undefine
 }
 
 const OTHER_ID =
-  'The id of this user (`user`) has no account, but `sub` has one (`otherAccount`): the built-in strategy used `sub` if UserInfo lacked the claim of `custom.claims.uuid`. To keep that account, write `"uuid": "sub"` into `custom.claims`.'
+  'No account has the id of this user (`user`), but one has the `sub` of this user as its id (`otherAccount`). The built-in strategy used `sub` if UserInfo lacked the claim of `custom.claims.uuid`. To keep that account, write `"uuid": "sub"` into `custom.claims`.'

@@ -17,7 +17,7 @@ export const ALWAYS_DIFFERENT = [
   "The user sees the IdP's own error text, and the authentication log contains nothing about it.",
   'Claims count only if the UserInfo endpoint has them; those of the ID token do not.',
   'A user who leaves the last mirrored group at the IdP stays in that group here.',
-  'Rights and groups that the plugin gave stay in the accounts. The built-in strategy revokes site admin only, where `groups.siteadmin` is configured.',
+  'Site admin, rights and user groups that the plugin gave stay in the accounts at first. The built-in strategy revokes site admin only if `groups.siteadmin` is configured, user groups only if `groups.sync` is, and rights never.',
 ] as const
 
 /**
@@ -61,7 +61,10 @@ const RULES: Readonly<Record<string, Rule>> = {
       'fails: the built-in strategy reads no keys and no certificate. Register a client secret.',
     ),
   'client.response_types': (_, { client }) =>
-    when(client.response_types[0] !== 'code', 'is not read: allow the client the authorization code flow at the IdP.'),
+    when(
+      client.response_types[0] !== 'code',
+      'is not read: logins use the authorization code flow. Allow that flow for the client at the IdP.',
+    ),
   'client.response_mode': ({ client }) =>
     when(isGiven(client.response_mode), 'is not read: the answer comes in the query.'),
   'client.request_object_signing_alg': ({ client }) =>
@@ -74,24 +77,30 @@ const RULES: Readonly<Record<string, Rule>> = {
   'client.dpop_bound_access_tokens': (_, { client }) =>
     when(client.dpop_bound_access_tokens, 'is not read: access tokens are not bound to a key.'),
   'client.id_token_encrypted_response_alg': (_, { client }) =>
-    when(isGiven(client.id_token_encrypted_response_alg), 'fails: the built-in strategy has no key to decrypt with.'),
+    when(
+      isGiven(client.id_token_encrypted_response_alg),
+      'makes logins fail: the built-in strategy has no key to decrypt ID tokens. Turn off their encryption at the IdP, and remove this member.',
+    ),
   'client.post_logout_redirect_uri': ({ client }) =>
-    when(client.post_logout_redirect_uri === false, 'cannot be switched off: the login page is sent.'),
+    when(
+      client.post_logout_redirect_uri === false,
+      'cannot be false: the built-in strategy sends the address of the login page.',
+    ),
   'custom.preset': ({ client, custom }) =>
     when(
       custom.preset === null && PRESETS.some(({ issued }) => issued(String(client.client_id))),
-      "cannot be switched off for a client id of this vendor's.",
+      'cannot be null: the built-in strategy infers the preset from this client id.',
     ),
   'custom.scope': ({ custom }, settings) =>
     when(
       custom.scope !== undefined &&
         [settings.custom.scope].flat().filter((scope) => scope !== settings.groups?.scope).length < 2,
-      'of a single value is not read: openid, profile and email are requested.',
+      'is not read, because it has fewer than two scopes: openid, profile and email are requested.',
     ),
   'custom.claims.uuid': (_, { custom }) =>
     when(
       custom.claims.uuid !== 'sub',
-      'counts only if the UserInfo endpoint has the claim. Otherwise users get the account of their sub.',
+      'is only read from UserInfo. If UserInfo lacks the claim, the user gets the account whose id is the claim sub.',
     ),
   'custom.authorization_params': ({ custom }) => when(isGiven(custom.authorization_params), 'is not sent.'),
   'custom.required_acr': ({ custom }) =>
@@ -104,13 +113,13 @@ const RULES: Readonly<Record<string, Rule>> = {
   'custom.password_login': ({ custom }) =>
     when(
       custom.password_login !== undefined && custom.password_login !== true,
-      'is not read: passwords sign in again.',
+      'is not read: every account that has a password can sign in with it again.',
     ),
   'custom.authorities': ({ custom }) => when(isGiven(custom.authorities), 'is not read: groups alone count.'),
   'groups.required': (_, { groups }) =>
     when(
       groups?.required?.length === 0,
-      'as an empty list would admit every user: the printed configuration names a group that does not exist.',
+      'is an empty list, which would admit every user. The printed configuration requires a group that does not exist, so it admits nobody.',
     ),
   'groups.revokeAdmin': (_, { groups }) =>
     when(
@@ -122,7 +131,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'groups.scope': (_, { groups, custom }) =>
     when(
       groups !== null && groups.scope === null,
-      `cannot be left out${custom.preset === null ? ': "groups" would be requested' : ''}. The printed configuration requests openid, which is requested anyway.`,
+      `cannot be empty${custom.preset === null ? ', or the built-in strategy requests "groups"' : ''}. The printed configuration names "openid", which every login requests anyway.`,
     ),
   'groups.claim': (_, { groups }) =>
     when(
@@ -130,5 +139,8 @@ const RULES: Readonly<Record<string, Rule>> = {
       'as a path into objects is not understood: users have no groups. Let the IdP write a flat claim into UserInfo.',
     ),
   newAccounts: ({ oidc }) =>
-    when(oidc.newAccounts === false, "counts only if the domain's own newAccounts is not true either."),
+    when(
+      oidc.newAccounts === false,
+      'has no effect if domains.<key>.newAccounts is true: users without an account then get one.',
+    ),
 }

@@ -55,7 +55,7 @@ function domainDifferences({ domain }: FoundDomain, hasDefault: boolean): readon
       ? [
           {
             path: 'dns',
-            text: 'makes MeshCentral exit at its start, unless the default domain has an `oidc` object too.',
+            text: 'makes MeshCentral exit when it starts, unless the default domain has an `oidc` object too.',
           },
         ]
       : []),

@@ -59,7 +59,7 @@ function judge(difference: ClockDifference | undefined): Verdict {
   }
   const { ahead, idpTime, localTime } = difference
   const ms = Math.abs(ahead)
-  if (ms <= WARN_MS) return { question, verdict: 'ok', text: 'equal to the clock of this machine within 5 s' }
+  if (ms <= WARN_MS) return { question, verdict: 'ok', text: 'differs by at most 5 s from the clock of this machine' }
   const [side, opposite] = ahead > 0 ? ['ahead of', 'behind'] : ['behind', 'ahead']
   const text = `The clock of the IdP is ${Math.round(ms / 1000)} s ${side} this machine's. Either the IdP's clock is wrong, or this one is ${opposite}. Tokens are only valid at certain times, so set both clocks by NTP. [IdP: ${timeOf(idpTime)}, this machine: ${timeOf(localTime)}]`
   return { question, verdict: ms > FAIL_MS ? 'fail' : 'warn', text }

@@ -22,7 +22,8 @@ export async function askForPostLogout(
 ): Promise<Verdict> {
   const { client_id, post_logout_redirect_uri: returnAddress } = client
   if (logoutUrl !== null) return ok('not checked: sign-outs lead to `logouturl`')
-  if (returnAddress === null) return ok('no such address is sent')
+  if (returnAddress === null)
+    return ok('not checked: `client.post_logout_redirect_uri` is false, so no such address is sent')
   if (endpoint === undefined) return ok('not checked: the IdP publishes no end-session endpoint')
   try {
     const state = randomBytes(16).toString('base64url')

@@ -99,7 +99,7 @@ async function judgeAnswer(
   // The plugin refuses this answer because it lacks `iss`, which every answer must have (RFC 9207, section 2). Some
   // IdPs, such as Canaille, omit `iss` from errors. The client and its redirect address are registered nevertheless.
   if (isWithoutIssuer(fault) && NOT_SIGNED_IN.includes(answer.get('error') ?? '')) {
-    const text = `Both are registered: the answer came to ${redirectUri}. But the IdP sends refusals without the \`iss\` that it announces, so the log will report that instead of the reason.`
+    const text = `Both are registered: the answer came to ${redirectUri}. But the IdP sends refusals without the \`iss\` that it announces. If it refuses a login, the log therefore reports the missing \`iss\`, not the reason.`
     return { question, verdict: 'warn', text }
   }
   const text = `The answer came to ${redirectUri}. ${faultInWords(fault)}`

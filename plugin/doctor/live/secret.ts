@@ -28,7 +28,7 @@ export async function askForAcceptance(
     return {
       question,
       verdict: 'fail',
-      text: 'The token endpoint redeemed a made-up code, so it is not the token endpoint of an IdP.',
+      text: 'The token endpoint redeemed a made-up code, so it is not the token endpoint of an IdP. Check `issuer.token_endpoint` if it is set, otherwise `issuer`.',
     }
   }
   const { error } = fault.details
@@ -44,7 +44,7 @@ export async function askForAcceptance(
     return { question, verdict: 'warn', text }
   }
   if (error === 'invalid_request' || error === 'temporarily_unavailable') {
-    const text = `The IdP refuses the request itself, so it is unknown whether it accepts the client with ${method}. ${faultInWords(fault)}`
+    const text = `The IdP refuses the request itself, so the check cannot tell whether the IdP accepts the client with ${method}. ${faultInWords(fault)}`
     return { question, verdict: 'warn', text }
   }
   return { question, verdict: 'fail', text: faultInWords(fault) }

@@ -33,7 +33,7 @@ export async function askForUserInfo(
     return {
       question,
       verdict: 'warn',
-      text: `The endpoint should refuse a made-up token. ${CONSEQUENCE} [status: ${status}]`,
+      text: `The endpoint did not refuse a made-up token. ${CONSEQUENCE} [status: ${status}]`,
     }
   } catch (cause) {
     const fault = new LoginError('provider_unreachable', { cause, remedy: 'The endpoint cannot be reached.' })
@@ -45,4 +45,4 @@ export async function askForUserInfo(
 const REFUSALS: readonly number[] = [400, 401, 403]
 
 const CONSEQUENCE =
-  'Logins continue with the ID token alone if it contains the id. Check `issuer.userinfo_endpoint`, and proxies in front of it; or set it to false if the ID token contains every claim.'
+  'Logins continue with the ID token alone if it contains the id of the user. Check `issuer.userinfo_endpoint`, and proxies in front of the endpoint. If the ID token contains every claim, set `issuer.userinfo_endpoint` to false.'

@@ -11,7 +11,10 @@ import { rightsByGroups } from './rights.ts'
  * @param names names of groups, as the IdP sends them. The rules match them exactly
  */
 export function explainGroups(names: readonly string[], rules: GroupSettings | null): readonly string[] {
-  if (!rules) return ['No groups are configured: they refuse no user, and change no right or group.']
+  if (!rules)
+    return [
+      'No groups are configured, so the groups of a user neither decide about the login nor change rights or user groups.',
+    ]
   const cases: readonly (readonly [string, Memberships])[] = [
     ...(names.length > 0 ? [[`a member of ${listed(names)}`, membershipsOf(names)] as const] : []),
     ['a member of no group', []],

@@ -55,7 +55,7 @@ export function missingGroupsRemedy({
   // Check `cameForOthers` before the scope, because the scope may be granted without being listed. Keycloak does not
   // list a scope whose "Include in token scope" is off.
   if (cameForOthers) {
-    return `${refused}, or in no group at all: the claim \`${missingClaim}\` came for other users of this domain, so the IdP is set up to send it. Put the user into one of these groups there.`
+    return `${refused}, or in no group at all. The IdP does send the claim \`${missingClaim}\` for other users of this domain. Add the user to one of the required groups at the IdP.`
   }
   // Keep each remedy within 300 characters, because log lines cut longer texts.
   if (scopeNotGranted !== undefined) {

@@ -321,7 +321,7 @@ export class AccountMoves {
 
   #pairOf({ from, to }: MoveRequest): { readonly from: MeshUser; readonly to: MeshUser } {
     const [old, next] = [this.#user(from), this.#user(to)]
-    if (!old || !next) throw new Error('An account of the move no longer exists.')
+    if (!old || !next) throw new Error('A move needs both accounts, but one of them no longer exists.')
     if (from === to || old.domain !== next.domain) throw new Error('A move needs two accounts of one domain.')
     return { from: old, to: next }
   }

@@ -62,7 +62,7 @@ describe('check of a MeshCentral installation', () => {
       moved('webserver.js', `${HOOK}\n${LOGIN}`, `${LOGIN}\n${HOOK}`),
     ],
     [
-      'moved: calls of encodeCookie and decodeCookie: kept by reference in meshuser.js',
+      'moved: calls of encodeCookie and decodeCookie: referenced instead of called in meshuser.js',
       (files) => files.set('meshuser.js', 'const open = parent.decodeCookie;'),
     ],
   ]

@@ -29,7 +29,7 @@ describe('mesh-companion-check --live', () => {
     expect(lines).to.deep.equal([
       `ok: discovery: status 200, plain HTTP on loopback, issuer ${idp.issuer}`,
       'ok: key set: 3 keys, at least one for RS256',
-      'ok: clock: equal to the clock of this machine within 5 s',
+      'ok: clock: differs by at most 5 s from the clock of this machine',
       'ok: algorithms: published as configured',
       'ok: client authentication: published as configured',
       'ok: scopes: published as configured',
@@ -72,7 +72,7 @@ describe('mesh-companion-check --live', () => {
     const idp = await setup.start()
     const { code, output } = await setup.run(idp, { oidc: { newAccounts: 1 } })
     expect(code).to.equal(1)
-    expect(output).to.contain('domain "", live: not asked before the errors are corrected\n')
+    expect(output).to.contain('domain "", live: not checked. Correct the errors of this domain first.\n')
     expect(idp.requests('discovery')).to.equal(0)
   })
 
@@ -292,7 +292,7 @@ describe('mesh-companion-check --live', () => {
     ],
     [
       'no address',
-      /^ok: post-logout address: no such address is sent$/,
+      /^ok: post-logout address: not checked: .* is false, so no such address is sent$/,
       { client: { post_logout_redirect_uri: false } },
     ],
     ['a sign-out that leads elsewhere', /^ok: .*`logouturl`$/, { oidc: withoutLogout }],
@@ -359,7 +359,11 @@ describe('mesh-companion-check --live', () => {
     ['unauthorized_client', /^fail: .*does not accept this/, fromToken(refusing(401, 'unauthorized_client'))],
     ['a proxy instead of the IdP', /^fail: /, fromToken(page)],
     ['no answer', /^fail: .*ECONNRESET/, fromToken({ kind: 'reset' })],
-    ['an answer that reveals nothing', /^warn: .*it is unknown whether/, fromToken(refusing(400, 'invalid_request'))],
+    [
+      'an answer that reveals nothing',
+      /^warn: .*the check cannot tell whether/,
+      fromToken(refusing(400, 'invalid_request')),
+    ],
     ['an objection to the code', /^warn: .*checks the code before/, fromToken(refusing(400, 'invalid_grant'))],
     ["Glewlwyd's error for an unknown code", /^ok: /, fromToken(refusing(403, 'invalid_code'), 1)],
   ])

@@ -91,7 +91,7 @@ describe('status page', () => {
     const markup = page({ refusals: [{ ...refusal, code: 'account_locked' }] })
     for (const part of ['(60 s ago, 3 times)', '<code>account_locked</code>', 'account <b>eve</b>', 'Unlock it.'])
       expect(markup).to.include(part)
-    expect(markup).to.match(/Values of members that a text names.*settings\.authLog/)
+    expect(markup).to.match(/Some texts name a field.*settings\.authLog/)
     expect(page()).to.match(/Last refusals<\/h2><p>None\.<\/p>/)
   })
 

@@ -306,7 +306,7 @@ describe('log line of a failed login', () => {
       setup.idp.setUser({ ...USER, claims: { name: 'Alice' } })
       await failedLogin(setup)
       const details = { missingClaim: 'groups', cameForOthers: true }
-      const remedy = /in no group at all: .*came for other users.*Put the user into/
+      const remedy = /in no group at all\. .*for other users.*Add the user to/
       expectLine(setup, ['not_in_required_group', details, remedy])
     })
   })

@@ -62,7 +62,9 @@ const ISSUER_OBJECT = table("Write the issuer's https address, or an object with
   ...members(ISSUER_LISTS, (name) =>
     list(name.includes('_alg_') ? 'algorithms' : name.endsWith('_methods_supported') ? 'methods' : 'values'),
   ),
-  ...members(ISSUER_FLAGS, () => flag('Write true or false, as at the IdP, or omit it.')),
+  ...members(ISSUER_FLAGS, () =>
+    flag('Write true or false, whichever is right for the IdP, or omit it to use the value that the IdP publishes.'),
+  ),
   mtls_endpoint_aliases: table(
     'Write an object with the endpoints that accept client certificates.',
     members(ALIASED_ENDPOINTS, (name) => endpoint(`${ENDPOINT_WORDS[name]} for client certificates`)),
@@ -106,7 +108,9 @@ const CLIENT: MemberSchema = {
       minimum: 0,
       description: 'Write the maximum age of the login at the IdP, in whole seconds.',
     },
-    require_auth_time: flag('Write true to require the time of the login at the IdP, otherwise false.'),
+    require_auth_time: flag(
+      'Write true if ID tokens must say when the user last signed in at the IdP (`auth_time`), otherwise false.',
+    ),
     request_object_signing_alg: algorithm('that this server signs request objects with'),
     require_signed_request_object: flag(
       'Write true if the IdP accepts only signed requests from this client, otherwise false.',
@@ -205,7 +209,9 @@ const GROUPS = table('Write an object, or omit it if no groups are used.', {
   recursive: flag('Write true to count memberships through other groups, otherwise false.'),
   required: texts('Write the name of a group, or an array of names.'),
   siteadmin: texts('Write the name of a group, or an array of names.'),
-  revokeAdmin: flag('Write true to revoke admin rights of users in none of the siteadmin groups, otherwise false.'),
+  revokeAdmin: flag(
+    'Write true to revoke site admin and rights from users who are in none of the groups that give them, otherwise false.',
+  ),
   rights: {
     type: 'object',
     additionalProperties: { type: 'array', items: { type: 'string', enum: SERVER_RIGHTS } },

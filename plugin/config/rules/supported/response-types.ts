@@ -24,7 +24,14 @@ export function checkResponseTypes(oidc: JsonObject): readonly Finding[] {
     const steps = ['client', 'response_types', ...(Array.isArray(value) ? [index] : [])]
     if (entry.trim() === OLD_NAME) {
       const reason = `contains the old name ${OLD_NAME}`
-      return [{ warning: 'deprecated_value', steps, reason, remedy: 'Write "code", which the plugin reads instead.' }]
+      return [
+        {
+          warning: 'deprecated_value',
+          steps,
+          reason,
+          remedy: 'Write "code" instead. Until then, the plugin reads the old name as "code".',
+        },
+      ]
     }
     if (responseType(entry)) return []
     return [{ steps, reason: 'is not a known response type', remedy: `Use one of ${RESPONSE_TYPES.join(', ')}.` }]

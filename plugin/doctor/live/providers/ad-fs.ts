@@ -30,7 +30,7 @@ export const AD_FS: KnownProvider = {
     settings.groups !== null &&
       settings.issuer.manual.userinfo_endpoint !== false &&
       warn(
-        'UserInfo refuses the tokens of a Web API, and never has groups. A former admin who changes `resource` in the address of the login page then has unknown groups and remains site admin. Set `issuer.userinfo_endpoint` to false, so that such a user is in no group.',
+        'UserInfo never has groups, and refuses the tokens of a Web API. If a user changes `resource` in the address of the login page, the groups are unknown, so a former admin remains site admin. Set `issuer.userinfo_endpoint` to false: such a user then counts as a member of no group.',
       ),
   ],
 }
@@ -58,8 +58,5 @@ function lostClaims({ client, custom, groups }: DomainSettings): Mistake | false
       ? []
       : ['`resource` in `custom.authorization_params`, with the identifier of the Web API']),
   ]
-  return (
-    missing.length > 0 &&
-    warn(`Without the following, the ID token has no groups: ${missing.join('; ')}. Configure it.`)
-  )
+  return missing.length > 0 && warn(`The ID token has no groups. To receive them, configure: ${missing.join('; ')}.`)
 }

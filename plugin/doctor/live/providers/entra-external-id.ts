@@ -22,7 +22,7 @@ export const ENTRA_EXTERNAL_ID: KnownProvider = {
     settings.groups !== null &&
       settings.issuer.manual.userinfo_endpoint !== false &&
       warn(
-        'UserInfo has no roles or groups, and refuses tokens for an API. A former admin who changes `scope` in the address of the login page then has unknown groups and remains site admin. Set `issuer.userinfo_endpoint` to false, so that such a user is in no group.',
+        'UserInfo has no roles or groups, and refuses tokens for an API. If a user changes `scope` in the address of the login page, the groups are unknown, so a former admin remains site admin. Set `issuer.userinfo_endpoint` to false: such a user then counts as a member of no group.',
       ),
   ],
 }
