@@ -85,7 +85,7 @@ describe('The demo', () => {
   it('the demo loses no message when one of three sidecars is killed', async () => {
     const { code, text } = await watchProgram(START, '--several').ended
     expect(code, text).to.equal(0)
-    for (const step of ['killed', 'two listen again', 'nothing is missing', 'everything stopped'])
+    for (const step of ['killed', 'two instances listen again', 'nothing is missing', 'everything stopped'])
       expect(text).to.include(step)
     expect(text).to.not.include('not ok')
   }).timeout(180_000)
