@@ -63,7 +63,7 @@ function typeInWords(type: string): string {
 }
 
 const TYPES_IN_WORDS: Readonly<Record<string, string>> = {
-  string: 'a text',
+  string: 'a string',
   integer: 'a whole number',
   number: 'a number',
   fraction: 'a fraction',
