@@ -151,12 +151,13 @@ function needIssuer(issuer: unknown): readonly Finding[] {
 
 function checkRights({ groups }: JsonObject): readonly Finding[] {
   if (!isJsonObject(groups) || groups.rights === undefined) return []
-  const remedy = 'Remove it. Only MeshCentral has such rights; check its file with --meshcentral.'
+  const remedy =
+    'Remove it, or implement this function. If this is a configuration of MeshCentral, check it with --meshcentral.'
   return [
     {
       warning: 'no_effect',
       steps: ['groups', 'rights'],
-      reason: 'has no effect: this server has no such rights',
+      reason: 'has no effect, unless the server implements `accounts.setRights`',
       remedy,
     },
   ]

@@ -5,7 +5,7 @@ export interface Problem {
    * configuration.
    */
   readonly path: string
-  /** The fault, such as `must be a text`. It continues a sentence that begins with the path. */
+  /** The fault, such as `must be a string`. It continues a sentence that begins with the path. */
   readonly reason: string
   /** Advice, in complete sentences. */
   readonly remedy: string

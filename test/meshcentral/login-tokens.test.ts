@@ -113,7 +113,7 @@ describe('a login token of a single sign-on account', () => {
       const { body } = await admin.step(`${setup.url}pluginadmin.ashx?pin=meshcompanion`)
       return body.includes('loginTokenDays') && body
     })
-    expect(page).to.include('Login tokens of single sign-on accounts have no limit')
+    expect(page).to.include('Login tokens of single sign-on accounts have no time limit')
   })
 
   it('a login that fails because of malformed groups does not disable login tokens', async () => {

@@ -29,8 +29,7 @@ function belongsTo(x509: X509Certificate, key: KeyObject): boolean {
 const NO_CERTIFICATE: Finding = {
   steps: ['tlsCertFile'],
   reason: 'names a file without a certificate',
-  remedy:
-    'Name a PEM file that contains the client certificate first, then the certificates that lead to its authority.',
+  remedy: 'Name a PEM file that contains the client certificate, followed by its intermediate certificates.',
 }
 const NO_KEY: Finding = {
   steps: ['tlsKeyFile'],
@@ -46,7 +45,7 @@ const EXPIRED: Finding = {
   warning: 'certificate_expired',
   steps: ['tlsCertFile'],
   reason: 'names a certificate that has expired',
-  remedy: 'Renew it; most identity providers refuse it.',
+  remedy: 'Renew the certificate: most identity providers refuse an expired one.',
 }
 
 function attempt<Value>(make: () => Value): Value | undefined {

@@ -45,10 +45,10 @@ function checkIds(list: readonly unknown[]): readonly Finding[] {
   const ids = list.map((key) => (isJsonObject(key) ? key.kid : undefined))
   return ids.flatMap((id, index): Finding[] => {
     const steps = ['keys', index, 'kid']
-    const remedy = 'Give each key an id of its own, which must be the one at the IdP.'
+    const remedy = 'Give each key its own id, under which the IdP knows this key.'
     if (id === undefined)
       return list.length > 1 ? [{ steps, reason: 'is missing, but there are several keys', remedy }] : []
-    if (typeof id !== 'string' || id === '') return [{ steps, reason: 'must be a text', remedy }]
+    if (typeof id !== 'string' || id === '') return [{ steps, reason: 'must be a non-empty string', remedy }]
     return ids.indexOf(id) < index ? [{ steps, reason: 'is also the id of another key', remedy }] : []
   })
 }
@@ -66,16 +66,20 @@ function readKey(raw: unknown): { readonly key?: ClientKey; readonly findings: r
   }
   if (typeof d !== 'string' || d === '') return wrong('d', 'is missing: this is a public key', 'Write the private key.')
   if (use !== undefined && use !== 'sig' && use !== 'enc') {
-    return wrong('use', 'must be sig or enc', 'Write the use of the key, or omit it.')
+    return wrong(
+      'use',
+      'must be sig or enc',
+      'Write "sig" for a key that signs or "enc" for a key that decrypts, or omit `use`.',
+    )
   }
   const allows = (algorithm: string) => alg === undefined || alg === algorithm
   const signs = use === 'enc' ? [] : supported.signs.filter(allows)
   const decrypts = use === 'sig' ? [] : supported.decrypts.filter(allows)
   if (signs.length + decrypts.length === 0) {
-    const remedy = 'Write an algorithm for this type and use of key, or omit it.'
+    const remedy = 'Write an algorithm that fits the `kty`, `crv` and `use` of the key, or omit `alg`.'
     return alg === undefined
-      ? wrong('use', 'is not possible for this type of key', 'Use another key for this purpose.')
-      : wrong('alg', 'is not possible for this key', remedy)
+      ? wrong('use', 'does not fit this type of key', 'Use another type of key, or correct `use`.')
+      : wrong('alg', 'does not fit this key', remedy)
   }
   const pair = keyPair(raw)
   if (!pair) return wrong(null, 'is not a usable private key', COPY_WHOLE_KEY)

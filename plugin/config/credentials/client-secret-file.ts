@@ -92,7 +92,10 @@ export function readSecretFile(file: string, readFile: ReadFile | undefined): Se
     return unreadable(name, error instanceof Error && 'code' in error ? String(error.code) : null)
   }
   if (Buffer.byteLength(text) > MAX_SECRET_BYTES) {
-    return unusable(`names a file of more than ${MAX_SECRET_BYTES / 1024} KB`, `Check what ${name} is: ${CONTENT}`)
+    return unusable(
+      `names a file of more than ${MAX_SECRET_BYTES / 1024} KB`,
+      `Check that ${name} is the right file: ${CONTENT}`,
+    )
   }
   const secret = withoutByteOrderMark(text).replace(/\r?\n$/, '')
   if (secret === '') return unusable('names an empty file', `Write the client secret to ${name}.`)
@@ -111,7 +114,7 @@ const REMEDIES: Readonly<Record<string, readonly [reason: string, remedy: (name:
     'names a file that does not exist',
     (name) => `Create ${name}, or correct the path. In a container, check that the secret is mounted there.`,
   ],
-  EISDIR: ['names a folder', (name) => `Name the file in ${name} that contains the secret.`],
+  EISDIR: ['names a folder', (name) => `Name the file that contains the client secret, not the folder ${name}.`],
   EACCES: [
     'names a file that this process may not read',
     (name) => `Allow the user of the server process to read ${name} and to open its folders.`,

@@ -14,8 +14,9 @@ const ENCRYPTED = [
   'userinfo_encrypted_response_alg',
   'authorization_encrypted_response_alg',
 ]
+const ADD_KEY = 'Add one to the JWK Set file that you name as `jwksFile`'
 const BY_CERTIFICATE: readonly unknown[] = ['tls_client_auth', 'self_signed_tls_client_auth']
-const WHERE = '`credentials` of the registration, or in `domains.<key>.oidcCredentials`'
+const WHERE = '`domains.<key>.oidcCredentials`, or in the option `credentials` of `registerOidc`'
 
 /**
  * Reports keys and certificates that the Client object requires but the credentials lack. A login without them would
@@ -53,22 +54,25 @@ function signature(name: string, algorithm: unknown, keys: readonly ClientKey[])
     algorithm === undefined ? KEY_PAIR_SIGNATURES : KEY_PAIR_SIGNATURES.filter((name) => name === algorithm)
   const fits = ({ signs }: ClientKey) => signs.some((name) => required.includes(name))
   if (required.length === 0 || keys.some(fits)) return []
-  return [need(name, 'a suitable private key for signatures', 'jwksFile')]
+  return [need(name, 'a suitable private key for signatures', ADD_KEY)]
 }
 
 function encryption(name: string, algorithm: unknown, keys: readonly ClientKey[]): readonly Finding[] {
   const required = KEY_PAIR_ENCRYPTION.find((name) => name === algorithm)
   if (required === undefined || keys.some(({ decrypts }) => decrypts.includes(required))) return []
-  return [need(name, 'a suitable private key for encryption', 'jwksFile')]
+  return [need(name, 'a suitable private key for decryption', ADD_KEY)]
 }
 
 function needCertificate(name: string): Finding {
-  return need(name, 'a client certificate', 'tlsCertFile and tlsKeyFile')
+  return need(
+    name,
+    'a client certificate',
+    'Name the files of the certificate and of its key as `tlsCertFile` and `tlsKeyFile`',
+  )
 }
 
-function need(name: string, noun: string, member: string): Finding {
-  const remedy = `Name a file that contains one as ${member} in ${WHERE}.`
-  return { steps: ['client', name], reason: `needs ${noun}, but there is none`, remedy }
+function need(name: string, noun: string, advice: string): Finding {
+  return { steps: ['client', name], reason: `needs ${noun}, but there is none`, remedy: `${advice} in ${WHERE}.` }
 }
 
 /** Authentication methods that need no client secret. */

@@ -123,7 +123,7 @@ function namedFiles(raw: JsonObject): NamedFiles & { readonly findings: readonly
       findings.push({
         steps: [name],
         reason: 'must be the name of a file',
-        remedy: 'Write it as a text, or omit it.',
+        remedy: 'Write the path of the file as a string, or omit this setting.',
       })
   }
   return { ...named, findings }

@@ -29,6 +29,6 @@ export function domainsWithUnlimitedTokens(config: unknown, withSingleSignOn: re
  * administrator may have chosen this deliberately.
  */
 export function unlimitedTokensNote(domains: readonly string[]): string {
-  const names = domains.map(quoted).join(', ')
-  return `Login tokens of single sign-on accounts have no limit in ${names}: they work however long ago the user last signed in. To limit them, set ${LIMIT}, or passwordRequirements.loginTokens to false in the domain.`
+  const where = `${domains.length === 1 ? 'domain' : 'domains'} ${domains.map(quoted).join(', ')}`
+  return `Login tokens of single sign-on accounts have no time limit in the ${where}: they keep working, however long ago the user last signed in. To limit them, set ${LIMIT} to a number of days. To forbid them, set passwordRequirements.loginTokens of the domain to false.`
 }

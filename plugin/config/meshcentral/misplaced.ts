@@ -82,7 +82,8 @@ function redirectToCallback({ domain, steps, basePath }: Place): readonly Warnin
     {
       code: 'misplaced',
       path: jsonPath([...steps, name]),
-      reason: 'is the callback, to which browsers return from the IdP: users who are signed out get 404',
+      reason:
+        'leads to the callback address, which works only when a browser returns from the IdP: users without a session get 404',
       remedy: `Write "${basePath}${ROUTE_NAMES.authorize}", where logins begin.`,
     },
   ]

@@ -75,8 +75,9 @@ function listWarnings(plugins: unknown): readonly Warning[] {
     {
       code: 'plugin_not_listed',
       path: jsonPath([...AT, 'list']),
-      reason: 'is missing, so MeshCentral loads the plugin only if it was installed and enabled on its plugin page',
-      remedy: `Write "list": ["${NAME}"] to load it from its folder.`,
+      reason:
+        "is missing, so MeshCentral loads the plugin only if it was installed and enabled on MeshCentral's plugin page",
+      remedy: `Write "list": ["${NAME}"] to load the plugin from its folder.`,
     },
   ]
 }

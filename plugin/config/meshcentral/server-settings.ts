@@ -5,12 +5,12 @@ import type { Warning } from '../problem.ts'
 
 /** Maps each port setting to what MeshCentral does if the port is written as a string. */
 const PORTS: Readonly<Record<string, string>> = {
-  port: 'MeshCentral ignores a text and listens on 443',
-  aliasPort: 'MeshCentral ignores a text and builds its addresses with settings.port',
-  mpsPort: 'MeshCentral ignores a text and listens on 4433',
-  mpsAliasPort: 'MeshCentral ignores a text and announces settings.mpsPort',
-  redirPort: 'MeshCentral ignores a text and redirects no plain HTTP',
-  redirAliasPort: 'MeshCentral ignores a text and announces settings.redirPort',
+  port: 'is written as a string, so MeshCentral ignores it and listens on 443',
+  aliasPort: 'is written as a string, so MeshCentral ignores it and builds its addresses with settings.port',
+  mpsPort: 'is written as a string, so MeshCentral ignores it and listens on 4433',
+  mpsAliasPort: 'is written as a string, so MeshCentral ignores it and announces settings.mpsPort',
+  redirPort: 'is written as a string, so MeshCentral ignores it and does not redirect plain HTTP',
+  redirAliasPort: 'is written as a string, so MeshCentral ignores it and announces settings.redirPort',
 }
 
 /**

@@ -2,31 +2,32 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 
 /**
- * Parameters that the protocol or this plugin sets, in lower case. A configured parameter with one of these names would
- * weaken security, or occur twice in the request. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0,
- * section 3.1.2.1; JARM.
+ * Maps each parameter that the protocol or this plugin sets, in lower case, to the setting that chooses its value. The
+ * setting is null if the value cannot be chosen. A configured parameter with one of these names would weaken security,
+ * or occur twice in the request. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0, section 3.1.2.1;
+ * JARM.
  */
-const RESERVED = new Set([
-  'client_id',
-  'client_secret',
-  'client_assertion',
-  'client_assertion_type',
-  'response_type',
-  'response_mode',
-  'redirect_uri',
-  'scope',
-  'state',
-  'nonce',
-  'code_challenge',
-  'code_challenge_method',
-  'request',
-  'request_uri',
-  'registration',
-  'max_age',
-  'claims',
-  'id_token_hint',
-  'login_hint',
-  'dpop_jkt',
+const RESERVED: ReadonlyMap<string, string | null> = new Map([
+  ['client_id', 'client.client_id'],
+  ['client_secret', 'client.client_secret'],
+  ['client_assertion', null],
+  ['client_assertion_type', null],
+  ['response_type', 'client.response_types'],
+  ['response_mode', 'client.response_mode'],
+  ['redirect_uri', 'client.redirect_uri'],
+  ['scope', 'custom.scope'],
+  ['state', null],
+  ['nonce', null],
+  ['code_challenge', null],
+  ['code_challenge_method', null],
+  ['request', null],
+  ['request_uri', null],
+  ['registration', null],
+  ['max_age', 'client.default_max_age'],
+  ['claims', null],
+  ['id_token_hint', null],
+  ['login_hint', null],
+  ['dpop_jkt', null],
 ])
 
 /** Reports reserved names in `custom.authorization_params`. */
@@ -35,9 +36,10 @@ export function checkAuthorizationParams(oidc: JsonObject): readonly Finding[] {
   const parameters = isJsonObject(custom.authorization_params) ? custom.authorization_params : {}
   return Object.keys(parameters)
     .filter((name) => RESERVED.has(name.toLowerCase()))
-    .map((name) => ({
-      steps: ['custom', 'authorization_params', name],
-      reason: 'is set by the protocol or by this server',
-      remedy: 'Remove it. If its value can be chosen, it has a setting of its own.',
-    }))
+    .map((name) => {
+      const setting = RESERVED.get(name.toLowerCase())
+      const reason = 'is set by the protocol or by this server'
+      const remedy = setting ? `Remove it. To choose its value, set ${setting}.` : 'Remove it.'
+      return { steps: ['custom', 'authorization_params', name], reason, remedy }
+    })
 }

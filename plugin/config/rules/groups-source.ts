@@ -20,7 +20,7 @@ function recursionUnused(preset: PresetRules | null): Finding {
     reason: 'has no effect: groups come from a claim, whose content the IdP decides',
     remedy: preset
       ? `Remove it, or remove groups.claim so that the preset "${preset.name}" asks the vendor for groups.`
-      : 'Remove it. The IdP can put memberships through other groups into the claim.',
+      : 'Remove it. To count memberships through other groups, have the IdP put these groups into the claim.',
   }
 }
 

@@ -29,22 +29,24 @@ export function checkIdentityClaim({ custom }: JsonObject): readonly Finding[] {
   if (typeof uuid !== 'string' || uuid === 'sub') return []
   const steps = ['custom', 'claims', 'uuid']
   if (uuid === email || ADDRESSES.includes(lastName(uuid))) {
-    const reason = 'is the claim of the e-mail address, and an address may later belong to another user'
-    const remedy =
-      'Remove it so that `sub` applies, unless existing accounts are identified by address. Users with an unverified address are refused.'
+    const reason = 'is the claim with the e-mail address, which may later belong to another user'
+    // `profileOf` refuses unverified users under the same condition.
+    const refusesUnverified = uuid === 'email' || uuid === email
+    const refusal = refusesUnverified ? ' If you keep it, users whose `email_verified` is false are refused.' : ''
+    const remedy = `Remove it to use \`sub\`, unless existing accounts are identified by this address.${refusal}`
     return [{ warning: 'changing_id', steps, reason, remedy }]
   }
   if (NAMES.includes(lastName(uuid))) {
     const reason = 'is a name, and a name may later belong to another user'
-    const remedy = `Remove it so that \`sub\` applies, unless existing accounts are identified by this claim. ${BUILT_IN}`
+    const remedy = `Remove it to use \`sub\`, unless existing accounts are identified by this claim. ${BUILT_IN}`
     return [{ warning: 'changing_id', steps, reason, remedy }]
   }
-  const reason = "is not `sub`, which may identify the accounts of MeshCentral's built-in strategy"
+  const reason = "is not `sub`, but MeshCentral's built-in strategy may have created accounts with `sub` as their id"
   return [{ warning: 'other_id', steps, reason, remedy: BUILT_IN }]
 }
 
 const BUILT_IN =
-  'MeshCentral\'s built-in strategy used `sub` if UserInfo lacked this claim. If `sub` identifies the existing accounts, write "uuid": "sub". The log names the users concerned (`account-under-other-id`).'
+  'MeshCentral\'s built-in strategy used `sub` if UserInfo lacked this claim. If existing accounts have `sub` as their id, write "uuid": "sub". When such a user signs in, the authentication log names the account (`account-under-other-id`).'
 
 /** Returns the last step of a claim path that is not a number: `upn` for `person.upn`, and `mail` for `mail.0`. */
 function lastName(path: string): string {

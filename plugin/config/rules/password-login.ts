@@ -17,8 +17,8 @@ export function checkPasswordLogin({ custom, groups }: JsonObject, isEnforced: b
   }
   const namesAccounts = Array.isArray(allowed) && allowed.length > 0
   if (namesAccounts || (isJsonObject(groups) && groups.siteadmin !== undefined)) return []
-  const reason = 'lets no password in, and no `groups.siteadmin` makes users of the IdP site admins'
+  const reason = 'allows no login with a password, and without `groups.siteadmin` no login makes a user site admin'
   const remedy =
-    'Make sure that an account of single sign-on is a site admin. Or name an account for emergencies: ["admin"].'
+    'Set `groups.siteadmin`, or make sure that an account of single sign-on is a site admin. Or name an account that may use its password in emergencies: "password_login": ["admin"].'
   return [{ warning: 'no_way_for_admins', steps, reason, remedy }]
 }

@@ -56,7 +56,7 @@ export function checkUnusedMembers(
           warning: 'no_effect',
           steps: ['custom', member],
           reason: `has no effect without the preset "${preset.name}"`,
-          remedy: `Write "preset": "${preset.name}" beside it, or remove it.`,
+          remedy: `To use this preset, write "preset": "${preset.name}" in \`custom\`. Otherwise, remove this setting.`,
         }),
       ),
     )
@@ -79,7 +79,7 @@ function checkIssuer(issuer: unknown, name: string, keepsIssuer: boolean): reado
   if (isObject ? issuer.issuer === undefined : issuer === undefined) return []
   const steps = isObject ? ['issuer', 'issuer'] : ['issuer']
   if (keepsIssuer) {
-    const reason = `is used instead of the issuer of the preset "${name}", which other members imply`
+    const reason = `is used, although client.client_id or members of \`custom\` imply the preset "${name}", which has an issuer of its own`
     const remedy = "Remove it to use the preset's issuer. To use no preset, set custom.preset to null."
     return [{ warning: 'issuer_kept', steps, reason, remedy }]
   }

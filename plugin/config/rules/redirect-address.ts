@@ -24,8 +24,8 @@ export function checkRedirectAddress(oidc: JsonObject, domain: DomainAddress): r
 function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Finding[] {
   const occupied = ['/', basePath, ...Object.values(OTHER_ROUTES).map((name) => basePath + name)]
   if (!occupied.some((route) => plainRoute(route) === plainRoute(pathname))) return []
-  const remedy = `Use a path of its own, such as ${basePath}${callback}, and register it at the IdP.`
-  return [{ steps: AT, reason: 'is on a path that has another use', remedy }]
+  const remedy = `Use another path, such as ${basePath}${callback}, and register the new address at the IdP.`
+  return [{ steps: AT, reason: 'has a path that the server uses for something else', remedy }]
 }
 
 /**
@@ -39,15 +39,15 @@ function checkHost({ hostname, protocol }: URL, { origin, basePath }: DomainAddr
   // A plain HTTP address must be on loopback, because an earlier rule refuses all other plain HTTP addresses.
   if (protocol === 'http:') {
     const reason = "leads to the user's own machine, so only a browser on the server itself reaches the server"
-    const remedy = `Write "${origin}${basePath}${callback}", and register that one at the IdP.`
+    const remedy = `Write "${origin}${basePath}${callback}", and register this address at the IdP.`
     return [{ warning: 'other_host', steps: AT, reason, remedy }]
   }
   return [
     {
       warning: 'other_host',
       steps: AT,
-      reason: `is on another host than ${expected}, the configured host of this domain: logins that begin there fail`,
-      remedy: `Use an address on ${expected} and register it at the IdP, or correct the domain's host name.`,
+      reason: `is not on ${expected}, the configured host of this domain: logins that begin at ${expected} fail`,
+      remedy: `Use an address on ${expected} and register it at the IdP, or correct the host name in settings.cert or in the domain's dns.`,
     },
   ]
 }

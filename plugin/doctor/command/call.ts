@@ -100,7 +100,7 @@ export function parseCall(args: readonly string[]): Call {
     if (values.out !== undefined && print === null) return wrong('--out FILE needs --migrate or --back.')
     const list = values['explain-groups']
     const groups = list === undefined ? null : groupNames(list)
-    if (groups === undefined) return wrong('--explain-groups accepts A,B,C or a JSON array of texts.')
+    if (groups === undefined) return wrong('--explain-groups accepts A,B,C or a JSON array of strings.')
     const { meshcentral: meshCentral, live, out = null } = values
     return { kind: 'check', file, meshCentral, print, out, live, groups }
   } catch (error) {

@@ -305,7 +305,7 @@ describe('mesh-companion-check', () => {
     }
     const { code, out } = checkWithPlugin({})
     expect(code).to.equal(0)
-    expect(out).to.match(/^domain "": no errors, no warnings\nnote: Login tokens .* in "": /)
+    expect(out).to.match(/^domain "": no errors, no warnings\nnote: Login tokens .* in the domain "": /)
     expect(checkWithPlugin({ loginTokenDays: 30 }).out).to.not.include('note:')
   })
 
@@ -333,7 +333,7 @@ describe('mesh-companion-check', () => {
         const { code, err } = checkOidc(FINE, '--explain-groups', wrong)
         expect({ code, reason: err.split('\n')[0] }).to.deep.equal({
           code: 2,
-          reason: '--explain-groups accepts A,B,C or a JSON array of texts.',
+          reason: '--explain-groups accepts A,B,C or a JSON array of strings.',
         })
       }
     })

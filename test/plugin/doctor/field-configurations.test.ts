@@ -69,7 +69,7 @@ describe('mesh-companion-check on configurations of real users', () => {
     const { code, warnings } = checkWithPlugin('text-ports')
     expect(code).to.equal(0)
     expect(warnings.map((line) => line.split('. ')[0])).to.include(
-      'warning: settings.aliasPort: MeshCentral ignores a text and builds its addresses with settings.port',
+      'warning: settings.aliasPort: is written as a string, so MeshCentral ignores it and builds its addresses with settings.port',
     )
   })
 

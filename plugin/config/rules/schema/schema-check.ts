@@ -75,7 +75,8 @@ function advice(name: string, schema: MemberSchema, steps: Steps, { root, hostMe
   const nearest = nearestName(name, steps.length === 0 ? [...knownNames, ...hostMembers] : knownNames)
   if (nearest !== undefined) return `Did you mean ${quoted(nearest)}?`
   const ourName = ourNameOf(name)
-  if (ourName !== undefined) return `The plugin calls this rule \`${ourName}\`. Rename it; otherwise it is not applied.`
+  if (ourName !== undefined)
+    return `Write this rule as \`${ourName}\`. The plugin does not apply it under any other name.`
   const [table] = tablesWith(name, root)
   if (table !== undefined) return `It belongs in ${table === '' ? 'the oidc object itself' : quoted(table)}.`
   const nearestDeprecated = steps.length === 0 ? nearestName(name, DEPRECATED_NAMES) : undefined
@@ -116,7 +117,7 @@ function reason(error: ErrorObject, schema: Partial<MemberSchema>): string {
     case 'minItems':
       return 'must not be empty'
     case 'not':
-      return 'must be a text or false'
+      return 'must be a string or false'
     case 'minimum':
       return 'must not be negative'
     default:
@@ -136,8 +137,8 @@ function inWords(type: string): string {
 }
 
 const TYPES_IN_WORDS: ReadonlyMap<string, string> = new Map([
-  ['string', 'a text'],
-  ['array', 'an array of texts'],
+  ['string', 'a string'],
+  ['array', 'an array of strings'],
   ['boolean', 'true or false'],
   ['integer', 'a whole number'],
   ['object', 'an object'],

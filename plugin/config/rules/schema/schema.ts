@@ -163,7 +163,7 @@ const custom = (presets: readonly PresetRules[]) =>
     authorization_params: {
       type: 'object',
       additionalProperties: { type: 'string', minLength: 1 },
-      description: 'Write an object of texts. They are added to every authorization request.',
+      description: 'Write an object of strings. They are added to every authorization request.',
     },
     required_acr: {
       ...CONTEXT,

@@ -127,17 +127,17 @@ describe('keys and certificate of a client', () => {
     expect(problemsOf(reading)).to.have.members([
       '….jwksFile.keys[0].d is missing: this is a public key',
       '….jwksFile.keys[1].use must be sig or enc',
-      '….jwksFile.keys[2].alg is not possible for this key',
-      '….jwksFile.keys[3].alg is not possible for this key',
+      '….jwksFile.keys[2].alg does not fit this key',
+      '….jwksFile.keys[3].alg does not fit this key',
       '….jwksFile.keys[4] is not a usable private key',
-      '….jwksFile.keys[5].use is not possible for this type of key',
+      '….jwksFile.keys[5].use does not fit this type of key',
       '….jwksFile.keys[6].kty is not supported',
       '….jwksFile.keys[7].crv is not supported',
       '….jwksFile.keys[8] must be an object',
       '….jwksFile.keys[8].kid is missing, but there are several keys',
       '….jwksFile.keys[9].kid is missing, but there are several keys',
       '….jwksFile.keys[10].kid is also the id of another key',
-      '….jwksFile.keys[11].kid must be a text',
+      '….jwksFile.keys[11].kid must be a non-empty string',
     ])
     const text = JSON.stringify(reading)
     for (const secret of [ec.d, secondKey.d, 'c2VjcmV0', 'not-a-key']) expect(text).to.not.include(secret)
@@ -231,7 +231,7 @@ describe('keys and certificates that client settings require', () => {
       const { problems } = read(members)
       expect(problems.map(({ path }) => path)).to.deep.equal([`domains[""].authStrategies.oidc.client.${name}`])
       expect(problems[0]?.reason).to.match(
-        /^needs a suitable private key for (signatures|encryption), but there is none$/,
+        /^needs a suitable private key for (signatures|decryption), but there is none$/,
       )
       expect(problems[0]?.remedy).to.include('oidcCredentials')
       expect(read(members, [rsa, enc]).problems).to.deep.equal([])

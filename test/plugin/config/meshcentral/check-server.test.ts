@@ -87,8 +87,8 @@ describe('check of a MeshCentral configuration', () => {
       domains: {},
     })
     expect(warnings.map(({ path, reason }) => `${path} ${reason}`)).to.deep.equal([
-      'settings.port MeshCentral ignores a text and listens on 443',
-      'settings.aliasPort MeshCentral ignores a text and builds its addresses with settings.port',
+      'settings.port is written as a string, so MeshCentral ignores it and listens on 443',
+      'settings.aliasPort is written as a string, so MeshCentral ignores it and builds its addresses with settings.port',
     ])
   })
 

@@ -19,6 +19,8 @@ describe('note about login tokens that have no time limit', () => {
   })
 
   it('the note about unlimited login tokens names the domains and loginTokenDays', () => {
-    expect(unlimitedTokensNote(['', 'x'])).to.match(/in "", "x": .*settings\.plugins\.meshcompanion\.loginTokenDays/)
+    expect(unlimitedTokensNote(['', 'x'])).to.match(
+      /in the domains "", "x": .*settings\.plugins\.meshcompanion\.loginTokenDays/,
+    )
   })
 })

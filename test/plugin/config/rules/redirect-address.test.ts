@@ -17,7 +17,7 @@ describe('redirect_uri and the host name of its domain', () => {
     const [warning] = readOne(withRedirect('http://localhost:8080/auth-oidc-callback')).warnings
     expect(warning?.reason).to.match(/^leads to the user's own machine/)
     expect(warning?.remedy).to.equal(
-      'Write "https://mesh.example.com/auth-oidc-callback", and register that one at the IdP.',
+      'Write "https://mesh.example.com/auth-oidc-callback", and register this address at the IdP.',
     )
   })
 

@@ -15,7 +15,7 @@ describe('JSON Schema of the configuration', () => {
   const withClient = (members: object) => ({ client: { ...CLIENT, ...members } })
   for (const [members, path, reason, remedy = /^Write /] of [
     [{ client: 'mesh' }, 'client', 'must be an object'],
-    [withClient({ client_id: 5 }), 'client.client_id', 'must be a text'],
+    [withClient({ client_id: 5 }), 'client.client_id', 'must be a string'],
     [withClient({ client_id: '' }), 'client.client_id', 'must not be empty'],
     [withClient({ default_max_age: 1.5 }), 'client.default_max_age', 'must be a whole number'],
     [withClient({ default_max_age: -1 }), 'client.default_max_age', 'must not be negative'],
@@ -23,10 +23,10 @@ describe('JSON Schema of the configuration', () => {
     [withClient({ response_mode: 'x' }), 'client.response_mode', /^must be one of query, form_post, /],
     [{ client: { ...CLIENT, uuid: 'x' } }, 'client.uuid', /known/, 'It belongs in "custom.claims".'],
     [{ client: { ...CLIENT, zzz: 'x' } }, 'client.zzz', /known/, /^Remove it\. Known here: client_id, /],
-    [{ custom: { scope: 5 } }, 'custom.scope', 'must be a text or an array of texts'],
+    [{ custom: { scope: 5 } }, 'custom.scope', 'must be a string or an array of strings'],
     [{ custom: { required_acr: [] } }, 'custom.required_acr', 'must not be empty'],
     [{ groups: { recursive: 'x' } }, 'groups.recursive', 'must be true or false'],
-    [{ groups: { scope: true } }, 'groups.scope', 'must be a text or false'],
+    [{ groups: { scope: true } }, 'groups.scope', 'must be a string or false'],
     [{ issuer: { issuer: ISSUER, jwks_uri: 'x' } }, 'issuer.jwks_uri', /^must be a complete( https)? address$/],
     [{ issuer: 'http://x.test' }, 'issuer', 'must be https'],
     [{ issuer: 'https://:p@x.test' }, 'issuer', /user name or password/, /@/],
