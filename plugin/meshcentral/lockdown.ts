@@ -17,10 +17,10 @@ export interface LockdownOptions {
 }
 
 /**
- * Refuses users of single sign-on in all domains where the guard is inactive. It refuses their sessions, login tokens
- * and sealed cookies, on HTTP and web sockets. Sealed cookies are those that MeshCentral encrypts for web sockets and
- * links. Without the lockdown, MeshCentral alone would accept every cookie that its key signed, including those of
- * ended sessions.
+ * Refuses users of single sign-on in all domains where the guard (`sessionGuard`) is inactive. It refuses their
+ * sessions, login tokens and sealed cookies, on HTTP and web sockets. Sealed cookies are those that MeshCentral
+ * encrypts for web sockets and links. Without the lockdown, MeshCentral alone would accept every cookie that its key
+ * signed, including those of ended sessions.
  *
  * States:
  *
@@ -61,7 +61,7 @@ export class Lockdown {
   }
 
   /**
-   * Installs the check of requests and sockets before all routes.
+   * Installs the handler that applies the lockdown to requests and sockets, before all routes.
    *
    * @param bases the paths below which the domains are served
    */
@@ -76,7 +76,7 @@ export class Lockdown {
     layers.splice(route < 0 ? layers.length : route, 0, mounted)
   }
 
-  /** Lifts the lockdown for domains in which the guard is active now. */
+  /** Lifts the lockdown for domains in which `sessionGuard` checks sessions now. */
   liftFor(domains: ReadonlySet<string>, sealing: Sealing): void {
     this.#domains = domains
     this.#sealing = sealing
@@ -86,7 +86,7 @@ export class Lockdown {
     return this.#sealing !== this.sealing
   }
 
-  /** Makes the lockdown complete. */
+  /** Applies the lockdown to all domains again. */
   restore(): void {
     this.#domains = new Set()
     this.#sealing = this.sealing

@@ -26,7 +26,7 @@ interface PendingWrites {
  * writes waits. It replaces the others, because it includes their changes.
  */
 export function orderWrites(db: MeshDatabase, clock: Clock): void {
-  /** Maps the id of each record that is being written to the later writes of this record, which wait. */
+  /** The writes that wait for another write of the same record, by the record's id. */
   const pending = new Map<string, PendingWrites>()
 
   async function begin(id: string, write: Write, callbacks: readonly Done[]): Promise<void> {

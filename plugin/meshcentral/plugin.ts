@@ -122,10 +122,10 @@ class PluginStart {
     return this.#takenDomains !== undefined
   }
 
-  /** Turns the plugin off before the first request if MeshCentral never calls the hook. */
+  /** Turns the plugin off before the first request if MeshCentral never calls `hook_setupHttpHandlers`. */
   watchForHook(): void {
     const { webserver } = this.#server
-    // MeshCentral calls the hook before it adds its routes, and listens for requests only after it added them.
+    // MeshCentral calls `hook_setupHttpHandlers` before it adds its routes, and listens for requests only afterwards.
     if (!webserver?.app) return
     beforeFirstRequest(webserver.app, () => {
       if (this.#isHooked) return
@@ -168,8 +168,8 @@ class PluginStart {
   }
 
   /**
-   * Installs the lockdown, the rules for passwords, and the protection of cookies from caches. All of them apply even
-   * if single sign-on stays off.
+   * Installs the {@link Lockdown}, the rules for passwords, and the protection of cookies from caches. All of them
+   * apply even if single sign-on stays off.
    */
   #protect(web: MeshWeb): void {
     const [server, reading] = [this.#server, this.#reading]

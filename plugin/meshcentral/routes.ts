@@ -93,14 +93,14 @@ export function answerPlainly(
 export class EndedVisits {
   readonly #requests = new WeakSet<MeshRequest>()
 
-  /** Remembers a request. Call this before the guard removes the session from the request. */
+  /** Remembers a request with a session of the plugin. Call this before `sessionGuard` removes an ended session. */
   note(req: MeshRequest): void {
     // Check the plugin's record of the login in the session, because MeshCentral may already have removed the user from
     // the session.
     if (!req.ws && req.xdomain && cookieSignIn(req)?.domainKey === req.xdomain.id) this.#requests.add(req)
   }
 
-  /** Whether a request arrived with an ended session. Call this after the guard. */
+  /** Whether a request arrived with an ended session. Call this after `sessionGuard` handled the request. */
   hasEnded(req: MeshRequest): boolean {
     return this.#requests.has(req) && typeof req.session?.userid !== 'string'
   }

@@ -90,7 +90,7 @@ export function keepsSealed({ encodeCookie, decodeCookie }: Sealing, key: Buffer
 
 export type Sealing = Pick<MeshServer, 'encodeCookie' | 'decodeCookie'>
 
-/** The test cookie, and the context that {@link askForOpening} needs. */
+/** A test cookie, and what {@link askForOpening} needs to send it. */
 export interface Probe {
   readonly sealed: string
   /** The server's host name. */

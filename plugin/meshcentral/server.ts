@@ -27,7 +27,7 @@ export interface MeshServer {
   DispatchEvent(targets: readonly string[], source: unknown, event: object | string): void
   /** Registers a receiver for all events that are sent to one of these targets. */
   AddEventDispatch?(targets: readonly string[], receiver: MeshEventReceiver): void
-  /** An object if other servers share the database. */
+  /** Set if other MeshCentral servers share the database. */
   readonly multiServer?: object | null
   /** Encrypts a cookie, by default with the server's key. Returns null if the encryption fails. */
   encodeCookie(content: object, key?: unknown): string | null
@@ -176,17 +176,17 @@ export interface MeshCookie {
   readonly a?: unknown
   /** MeshCentral's random name of the session, if the cookie has one. */
   readonly x?: unknown
-  /** The device, and the public id of the share link, in the cookie of a guest. */
+  /** A guest's cookie names the shared device (`nid`) and the public id of the share link (`pid`). */
   readonly nid?: unknown
   readonly pid?: unknown
   /**
-   * In the cookie of a guest: the rights (`r`), the shared parts (`p`), and the expiry in milliseconds since 1970
-   * (`expire`). Bits of the shared parts: 1 terminal, 2 desktop, 4 files, 8 HTTP, 16 HTTPS.
+   * A guest's cookie contains the rights (`r`), the shared functions of the device (`p`), and the expiry in
+   * milliseconds since 1970 (`expire`). Bits of `p`: 1 terminal, 2 desktop, 4 files, 8 HTTP, 16 HTTPS.
    */
   readonly r?: unknown
   readonly p?: unknown
   readonly expire?: unknown
-  /** In the cookie of a tunnel: the device and its port that the tunnel connects to. */
+  /** A tunnel's cookie names the device (`nodeid`) and the device's port (`tcpport`) that the tunnel connects to. */
   readonly nodeid?: unknown
   readonly tcpport?: unknown
   /** The owner of the cookie, as `writeOwner` in `cookie-owner.ts` writes it. */

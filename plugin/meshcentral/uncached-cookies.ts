@@ -7,9 +7,9 @@ type Handle = (req: IncomingMessage & { readonly ws?: MeshSocket }, res: ServerR
 
 /**
  * Removes cookies from answers that a cache may keep. MeshCentral renews its session cookie once a minute, with any
- * answer. Some caches store `Set-Cookie` together with a file; a common proxy does so if its option for assets is on.
- * The next user who requests the file would then be signed in as another user. Pages and keep-alive requests still
- * renew sessions.
+ * answer. Some caches store `Set-Cookie` together with a file, such as Nginx Proxy Manager with its option "Cache
+ * Assets". The next user who requests the file would then be signed in as another user. Pages and keep-alive requests
+ * still renew sessions.
  *
  * This middleware also adds `Secure` to cookies of the plugin's sessions.
  *
@@ -79,8 +79,8 @@ function addSecure(res: ServerResponse): void {
 }
 
 /**
- * Removes the cookies from an answer that caches keep, or else forbids shared caches to keep the answer. Source: RFC
- * 9111, sections 3 and 7.3.
+ * Removes the cookies from files and from answers marked `public`. Marks other answers as `private`, so that shared
+ * caches do not store them. Source: RFC 9111, sections 3 and 7.3.
  */
 function keepFromCaches(url: string, res: ServerResponse): void {
   const cacheControl = String(res.getHeader('Cache-Control') ?? '')

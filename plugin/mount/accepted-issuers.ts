@@ -10,7 +10,7 @@ interface DomainIssuers {
   published?: string
 }
 
-/** The issuers of the sessions that each domain accepts: the current issuer, and those in `custom.previous_issuers`. */
+/** The issuers whose sessions each domain accepts: the current issuer, and those in `custom.previous_issuers`. */
 export class AcceptedIssuers {
   readonly #domains = new Map<string, DomainIssuers>()
 
@@ -35,7 +35,8 @@ export class AcceptedIssuers {
     if (!domain || domain.published === issuer) return true
     const { published, configured, previous } = domain
     if (previous.some((accepted) => isSameSpelling(accepted, issuer))) return true
-    // Before discovery succeeded, compare with the configured issuer, so that an outage of the IdP signs no user out.
+    // Before discovery succeeded, compare the session's issuer with the configured one, so that an outage of the IdP
+    // signs no user out.
     return published === undefined ? isSameIssuer(configured, issuer) : isSameSpelling(published, issuer)
   }
 }

@@ -54,7 +54,8 @@ function sessionStoreOf(app: HostApp): object | undefined {
     try {
       handle(request, new ServerResponse(request), () => undefined)
     } catch {
-      // Ignore the error. This middleware has the same name as that of express-session, but needs a real request.
+      // Ignore the error. This middleware has the same name as express-session's, but is another one that needs a real
+      // request.
     }
     if (request.sessionStore) return request.sessionStore
   }

@@ -68,8 +68,8 @@ export interface MountOptions {
    */
   readonly unknownKeys?: 'error' | 'warn'
   /**
-   * Whether a member of a preset in the custom object selects that preset, even without `custom.preset`. A configured
-   * issuer then replaces the preset's issuer. Default: false.
+   * Whether a preset's member in the custom object, such as `tenant_id`, selects that preset even without
+   * `custom.preset`. A configured issuer then replaces the preset's issuer. Default: false.
    */
   readonly inferPresets?: boolean
   /**
@@ -85,7 +85,7 @@ export interface MountOptions {
   readonly clock?: Clock
 }
 
-/** The parts that a server supplies in addition to its options. */
+/** What a server passes to {@link mountOidc} in addition to the options. */
 export interface ServerParts {
   /** Parses posted forms. Either Express's own parser, or one that the server has already loaded. */
   readonly urlencoded: FormParser
@@ -146,8 +146,8 @@ export interface Oidc {
  * Mounts single sign-on like `registerOidc`, but synchronously, for a server that needs the routes registered when the
  * call returns.
  *
- * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` is true and a
- *   part is not shared
+ * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` is true but the
+ *   secret or a shared store is missing
  */
 export function mountOidc(
   app: HostApp,
@@ -263,8 +263,8 @@ function checkSecret({ secret }: Host): void {
 }
 
 /**
- * Returns the host with a wrapped authentication log. The wrapper sanitizes entries, limits their number, and remembers
- * them for the status.
+ * Returns the host with an authentication log that sanitizes entries, limits their number, and remembers them for the
+ * status.
  */
 function hostWithLogs(original: Host, history: LoginHistory, clock: Clock): { host: Host; budget: LogBudget } {
   const clean = withCleanAuthLog(original)

@@ -29,10 +29,7 @@ export interface ProviderDeps extends Pick<DiscoveryDeps, 'documents' | 'onFailu
    * once for each address of an endpoint.
    */
   readonly onAudience: (address: string, audience: 'issuer' | 'address') => void
-  /**
-   * Reads the client secret from its file again. If no source is given, the secret that was read at the start stays in
-   * use.
-   */
+  /** Reads the client secret from its file again. If undefined, the secret that was read at the start stays in use. */
   readonly secretSource?: SecretSource
   readonly clock: Clock
 }
@@ -43,7 +40,7 @@ export interface Provider {
    * The settings. If the client secret is in a file, `settings.client.client_secret` always returns the current secret.
    */
   readonly settings: DomainSettings
-  /** The client secret in its own file. Null if the configuration contains the secret itself. */
+  /** The client secret, if it is read from a file. Null if the configuration contains the secret itself. */
   readonly secret: ClientSecret | null
   readonly issuer: Issuer
   readonly keySet: KeySet

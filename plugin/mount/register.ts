@@ -9,8 +9,8 @@ export type RegisterOptions = MountOptions
  * without waiting for an IdP. If a domain's configuration has errors, the domain refuses logins, and each error is
  * written to the authentication log.
  *
- * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` is set and a
- *   part is not shared
+ * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` is true but the
+ *   secret or a shared store is missing
  */
 export async function registerOidc(app: HostApp, options: RegisterOptions): Promise<Oidc> {
   return mountOidc(app, options, { urlencoded: express.urlencoded })

@@ -42,8 +42,8 @@ function hasRoute(layers: readonly RouterLayer[], path: string, otherPath: strin
       return Boolean(answers) && restAfter(layer, otherPath) === undefined
     }
     const nested = nestedLayers(layer)
-    // If the router is mounted at the plugin's path, it serves only that path. A route in it counts even if its pattern
-    // matches every path.
+    // A router that is mounted at the plugin's path does not match `otherPath`. So recognize its wildcard routes by
+    // another path below the router.
     return nested !== undefined && hasRoute(nested, rest, restAfter(layer, otherPath) ?? `/${NO_PAGE}`)
   })
 }

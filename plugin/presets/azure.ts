@@ -20,7 +20,7 @@ import { isText, PAGES_MS, type Page, RefusedPage, readPages, type VendorAccess 
 export const azure: PresetDefinition<'azure', 'login' | 'graph'> = {
   name: 'azure',
   urls: {
-    /** The default of the issuer's address, without `/<tenant_id>/v2.0` at its end. */
+    /** Default base URL of the issuer, without `/<tenant_id>/v2.0` at its end. */
     login: 'https://login.microsoftonline.com',
     graph: 'https://graph.microsoft.com',
   },

@@ -20,7 +20,7 @@ export interface VendorAccess {
   readonly clock: Clock
 }
 
-/** Time limit for all pages together, in milliseconds. */
+/** Time limit for all pages of a list of groups together, in milliseconds. */
 export const PAGES_MS = 15_000
 const MAX_PAGES = 20
 
@@ -35,16 +35,16 @@ export interface PageReader extends VendorAccess {
   readonly accessToken: string
   /** Reads the groups from one page's JSON. Returns undefined if the JSON does not have the expected shape. */
   readonly read: (json: unknown) => Page | undefined
-  /** Time limit for all pages together, in milliseconds. */
+  /** Time limit for all pages of the list together, in milliseconds. */
   readonly totalMs: number
   /** Additional headers for each request. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An error for a page that was answered with a status other than 200. */
+/** The error if a vendor's API answers the request for a page of groups with a status other than 200. */
 export class RefusedPage extends Error {
   readonly status: number
-  /** Whether the vendor refused the first page, so that no groups were read. */
+  /** Whether the vendor refused the first page of the list, so that no groups were read. */
   readonly isFirst: boolean
   constructor(hostName: string, status: number, isFirst: boolean) {
     super(`${hostName} answered the request for groups with ${status}`)

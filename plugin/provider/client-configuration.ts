@@ -16,7 +16,7 @@ export interface ConfigurationDeps {
   readonly fetch: Fetch
   readonly keySet: KeySet
   readonly audiences: AssertionAudiences
-  /** The client secret in its file. Null if the configuration contains the secret itself. */
+  /** The client secret, if it is read from a file. Null if the configuration contains the secret itself. */
   readonly secret: ClientSecret | null
   /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
@@ -39,14 +39,14 @@ export class ClientConfigurations {
     this.#deps = deps
   }
 
-  /** Returns the shared configuration. It serves requests with answers that the library need not verify. */
+  /** Returns the shared openid-client configuration, for requests with answers that the library need not verify. */
   shared(metadata: oidc.ServerMetadata): oidc.Configuration {
     if (this.#shared?.metadata !== metadata) this.#shared = { metadata, config: this.create(metadata) }
     return this.#shared.config
   }
 
   /**
-   * Builds a new configuration.
+   * Builds a new openid-client configuration.
    *
    * @param endpoint the endpoint where this client authenticates
    * @param token the token that the library is about to verify, if there is one

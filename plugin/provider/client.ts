@@ -26,7 +26,7 @@ export interface ProviderClient extends TokenVerbs {
   authorizationUrl(transaction: Transaction, hints?: RequestHints): Promise<URL>
   /** Returns the issuer in the exact spelling that the IdP publishes. */
   issuerName(): Promise<string>
-  /** Decrypts the answer that the browser sent, and reads its state. {@link redeem} verifies the answer. */
+  /** Decrypts the authorization response that the browser sent, and reads its state. {@link redeem} verifies it. */
   openAnswer(parameters: URLSearchParams): Promise<OpenedAnswer>
   readonly redeem: Redeem
   readonly renew: Renew
@@ -39,8 +39,8 @@ export interface ClientDeps extends AuthorizationDeps {
   readonly issuer: Issuer
   readonly keySet: KeySet
   /**
-   * The client secret in its file. `settings.client.client_secret` then returns the current secret. Null if the
-   * configuration contains the secret itself.
+   * The client secret, if it is read from a file. `settings.client.client_secret` then returns the secret that was last
+   * read. Null if the configuration contains the secret itself.
    */
   readonly secret: ClientSecret | null
   /** The claims that a login reads. If the ID token has all of them, UserInfo is not requested. */

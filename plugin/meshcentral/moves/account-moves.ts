@@ -43,8 +43,8 @@ const LOCKED = 0x20
 const HAS_IMAGE = 1
 const NOTHING_LOGGED = { nolog: 1 }
 /**
- * The lease of a move. A move of 1,000 devices takes some 40 seconds. The wait is longer than for a session, because a
- * write that takes longer blocks the move until the lease has expired.
+ * Times of the lease for a move of an account. A move of 1,000 devices takes some 40 seconds. `settleMs` is longer than
+ * for a session, because a database write that takes longer blocks the move until the lease has expired.
  */
 const MOVE_LEASE: LeaseTimes = { leaseMs: 120_000, settleMs: 2_000 }
 /** Pause before another attempt to complete a move that another server is completing, in milliseconds. */
@@ -256,8 +256,8 @@ export class AccountMoves {
     let isChanged = false
     for (const kind of ['ws', 'im', 'nt']) {
       const [old, present] = [await this.#read(kind + from._id), await this.#read(kind + to._id)]
-      // If the new account has a record of this kind, only page settings (`ws`) are overwritten. The image and notes of
-      // the new account stay.
+      // If the new account has page settings (`ws`), overwrite them. If it has an image (`im`) or notes (`nt`), they
+      // stay.
       if (!old || (present && kind !== 'ws')) continue
       const copy = { ...old, _id: kind + to._id }
       if (isDeepStrictEqual(copy, present)) continue

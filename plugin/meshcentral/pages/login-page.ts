@@ -220,7 +220,7 @@ export function rootPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mesh
     const names = Object.keys(request.query)
     // Do not store an address with credentials in a cookie.
     if (names.some((name) => SECRET.has(name))) return next()
-    // The address may be malicious. The login checks it later, like any return path.
+    // The request's address may be malicious. The login checks it later, as it checks every return path.
     const isShort = encodeURIComponent(request.originalUrl).length <= MOST_LINK_BYTES
     if (isShort && names.some((name) => DEEP_LINK.has(name))) carry(res, 'deepLink', request.originalUrl)
     if (!endedEarlier) return next()

@@ -4,7 +4,7 @@ import { escapeMarkup } from '../../routes/markup.ts'
 import type { Holdings, Suggestion } from '../moves/holdings.ts'
 import { LISTED_DAYS, type RefusedLogin } from '../moves/refused-logins.ts'
 
-/** The page's address, relative to the status page. */
+/** The address of the page that moves accounts, relative to the status page. */
 export const MOVE_QUERY = '?pin=meshcompanion&page=move'
 
 /** A user who probably has an old account, but no account to move it to yet. */
@@ -28,7 +28,7 @@ export interface MovePage {
   /** The form sends this token, which proves that the request came from this page. */
   readonly token: string
   readonly look: 'night' | 'day' | null
-  /** The outcome of the move, if the site admin has just requested one. Otherwise null. */
+  /** The outcome of the move of an account, if the site admin has just requested one. Otherwise null. */
   readonly outcome: 'moved' | 'failed' | null
 }
 

@@ -63,7 +63,7 @@ export function mostAccounts({ limits }: AccountSettings['domain']): number {
 
 /** Returns the rights mask of new accounts, or undefined if they get none. */
 export function rightsOfNewAccounts(server: MeshServer, { domain, oidc }: AccountSettings): number | undefined {
-  // MeshCentral converts the domain's own setting to a number when it starts.
+  // MeshCentral converts the domain's own `newaccountsrights` to a number when it starts.
   const rights = oidc.newaccountsrights
     ? server.common.meshServerRightsArrayToNumber(oidc.newaccountsrights)
     : domain.newaccountsrights

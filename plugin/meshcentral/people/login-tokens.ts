@@ -32,7 +32,7 @@ const TYPE = 'meshcompanionlogin'
  * limit for login tokens is in days.
  */
 const NOTED_MS = 60 * 60_000
-/** Limit of remembered writes, one for each user. Beyond it, the oldest is dropped. */
+/** Limit of users whose last write is remembered. Beyond it, the oldest entry is dropped. */
 const MOST_NOTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 

@@ -115,7 +115,8 @@ export class PasswordLogin {
         this.#log(domain.id, refused)
         if (request.session) request.session.messageid = ACCESS_DENIED
         const { search } = new URL(request.url, 'http://host.invalid')
-        // Do not redirect to the link of the mail, because the redirect would loop: this handler refuses that link.
+        // Do not redirect to `checkmail`, the link in MeshCentral's mail. This handler refuses it, so the redirect
+        // would loop.
         res.redirect(isAt('checkmail') ? domain.url : domain.url + search)
       }
       if (isAt('createaccount')) return refuse('an account creation')
@@ -150,8 +151,9 @@ export class PasswordLogin {
 }
 
 const ACCESS_DENIED = 111
-/** The action and the lifetime of a link in MeshCentral's mail that resets a password. */
+/** The action of a password reset link in MeshCentral's mail. */
 const RESET = 2
+/** The lifetime of a password reset link, in minutes. */
 const RESET_MINUTES = 30
 const LOGGED_MS = 60 * 60_000
 

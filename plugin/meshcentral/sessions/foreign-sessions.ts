@@ -25,9 +25,9 @@ export interface ForeignSession {
 const KEY = 'oidcApart'
 
 /**
- * Returns the request's foreign session, if MeshCentral began it in a request that had passed the guard. MeshCentral's
- * web relay begins sessions without the guard: it signs in every visitor of a relayed page as the user in the page's
- * address. Such a session has no matching mark.
+ * Returns the request's foreign session, if MeshCentral began it in a request that had passed `sessionGuard`.
+ * MeshCentral's web relay begins sessions without the guard: it signs in every visitor of a relayed page as the user in
+ * the page's address. Such a session has no matching mark.
  */
 export function foreignSession({ session }: MeshRequest): ForeignSession | undefined {
   const mark = session?.[KEY]
@@ -39,9 +39,9 @@ export function foreignSession({ session }: MeshRequest): ForeignSession | undef
 }
 
 /**
- * Marks a session as MeshCentral's own if MeshCentral begins it while it answers a request. Before, the guard removed
- * all invalid sessions of the plugin's users from the request. So MeshCentral began every session in the answer that is
- * not the plugin's.
+ * Marks a session as MeshCentral's own if MeshCentral begins it while it answers a request. `sessionGuard` already
+ * removed all invalid sessions of the plugin's users from the request. So MeshCentral began every session in the answer
+ * that is not the plugin's.
  *
  * @param domains ids of the domains whose users sign in through the plugin
  * @param now returns the current time in milliseconds since 1970
@@ -62,7 +62,8 @@ export function markForeign(
     const isUnchanged = own !== undefined && session === sessionBefore && user === own.user && session?.x === own.x
     if (isUnchanged || !session || typeof user !== 'string' || !isOurs(user, domains)) return
     if (ownSession(req) || foreignSession(req)) return
-    // Set `x` now, because the mark contains it. MeshCentral gives some sessions their `x` only at the next request.
+    // Set the session's random name `x` now, because the mark contains it. MeshCentral itself sets `x` of some sessions
+    // only at the next request.
     session.x ??= randomBytes(6).toString('base64')
     session[KEY] = { user, x: session.x, ...writeOwner(sessionOwner(brought.get(user), user, now())) }
   }

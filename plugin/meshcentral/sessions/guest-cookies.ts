@@ -13,7 +13,7 @@ const FILES = 4
 const HTTP = 8
 const HTTPS = 16
 /**
- * The shared part that each tunnel protocol needs, by the protocol's number: terminal, desktop or files. Source:
+ * Maps a tunnel protocol's number to the bit that the share link must include: terminal, desktop or files. Source:
  * `usages` in MeshCentral's `meshrelay.js`.
  */
 const PROTOCOLS: ReadonlyMap<string, number> = new Map([
@@ -37,8 +37,8 @@ export function isGuestCookie({ a, nid, pid, r }: MeshCookie): boolean {
  * device. It would let the guest of any share fetch files, and open a tunnel to any port of the network behind the
  * device.
  *
- * @param work undefined if the request is unknown. Then only web relays are admitted, because they have a server or
- *   host name that the guard does not cover
+ * @param work the request with the cookie. Undefined if `sessionGuard` did not handle it. Then only web relays are
+ *   admitted, because they have a server or host name that the guard does not cover
  * @param minutes the cookie's age limit, as MeshCentral passes it
  */
 export function admitsGuest(

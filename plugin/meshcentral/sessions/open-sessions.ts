@@ -23,7 +23,7 @@ export interface SeenSession {
  */
 export type SessionSelector = readonly string[] | RevocationTimes
 
-/** A session or a sealed cookie, with the keys that end it. */
+/** A session or a sealed cookie, with the revocation keys that end it. */
 interface Keyed {
   /**
    * The revocation keys of all IdP sessions that the session has belonged to. A login in another tab can add keys,
@@ -146,8 +146,8 @@ export class OpenSessions {
   *inUse(domainKey: string, forMs: number): Iterable<SeenSession> {
     const ofDomain = [...this.#sessions.values()].filter(({ session }) => session.signIn.domainKey === domainKey)
     const sealedKeys = new Set([...this.#sealed.values()].flatMap(({ keys }) => keys))
-    // Compare only the first key of a session, because other sessions may share the other keys. The owner of a tunnel
-    // cookie may have the keys of several sessions. All of these sessions count as in use.
+    // Compare only the first revocation key of a session, because other sessions may share the other keys. The owner of
+    // a tunnel cookie may have the keys of several sessions. All of these sessions count as in use.
     const isUsed = ({ sockets, keys }: TrackedSession) => sockets.size > 0 || sealedKeys.has(keys[0] ?? '')
     for (const { session } of dueSessions(forMs, ofDomain, this.#clock, isUsed)) yield session
   }

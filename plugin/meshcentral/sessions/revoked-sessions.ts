@@ -82,7 +82,7 @@ export class RevokedSessions implements RevocationStore {
   }
 
   async revoke(keys: readonly string[], endedAt: number, until: number): Promise<void> {
-    // Store the rows in memory first, so that requests are refused while the database works.
+    // Store the revocations in memory first, so that requests are refused before the database has stored them.
     const rows = keys.map((key) => [key, this.#keep(key, { endedAt, until })] as const)
     const writes = rows.map(([key, row]) => this.#write(key, row))
     await Promise.all([this.#loading, ...writes])
@@ -179,7 +179,7 @@ export class RevokedSessions implements RevocationStore {
   /**
    * Drops expired rows.
    *
-   * @param most the number of rows that may remain. Even expired rows are kept up to this number
+   * @param most stops when only this number of rows remains, even if some of them expired
    */
   #dropExpired(most = 0): void {
     if (!this.#isLoaded) return

@@ -36,8 +36,8 @@ export function sealedBySession(options: SealedCookiesOptions): Pick<MeshServer,
       return current.session?.user === user ? ownerOf(current.session) : (current.brought.get(user) ?? NO_OWNER)
     const named = typeof x === 'string' ? open.named(user, x) : undefined
     if (named) return ownerOf(named)
-    // No work is known for a request that did not pass the guard. If such a request seals a cookie for a device's port,
-    // it comes from a web relay.
+    // A request that `sessionGuard` did not handle has no current work. If such a request seals a cookie for a device's
+    // port, it comes from a web relay.
     const isTunnel = nodeid !== undefined && tcpport !== undefined
     const relayed = isTunnel ? open.relays.ownerOf(user, (owner) => hasEnded(owner, user)) : undefined
     return relayed ?? { kind: 'unknown', sealedAt: now() }
@@ -100,7 +100,8 @@ export function userOf(cookie: MeshCookie): string | undefined {
 }
 
 /**
- * Whether this cookie opens a web relay. The result is valid only for cookies in requests that do not pass the guard.
+ * Whether this cookie opens a web relay. The result is valid only if `sessionGuard` did not handle the request with the
+ * cookie.
  */
 function opensRelay(cookie: MeshCookie): boolean {
   return isGuestCookie(cookie) || (typeof cookie.ruserid === 'string' && typeof cookie.x === 'string')

@@ -16,8 +16,8 @@ export interface SessionSecretsOptions {
   /** Called if tokens could not be written, or if the database could not list its records. */
   readonly onFailure: (error: unknown) => void
   /**
-   * Limit of records. Default 20,000. A record takes 2 to 4 KB in the database and 1 KB in memory. With hundreds of
-   * groups, it takes more in the database.
+   * Limit of stored token records. Default 20,000. A record takes 2 to 4 KB in the database and 1 KB in memory. With
+   * hundreds of groups, it takes more in the database.
    */
   readonly most?: number
 }

@@ -222,7 +222,7 @@ export class MeshSessions implements Sessions {
    * of an unidentified session stop working when the user's last session ends. One call handles all sessions, because
    * an IdP may end thousands.
    *
-   * @param relayed sessions of which only the user and `x` are known
+   * @param relayed sessions of which only the user and MeshCentral's random name (`x`) are known
    * @returns the writes in progress
    */
   #close(sessions: readonly SeenSession[], relayed: readonly NamedSession[]): readonly Promise<void>[] {

@@ -2,8 +2,9 @@ import type { Clock, Timer } from '../../clock.ts'
 
 const EVERY_MS = 60 * 60_000
 /**
- * How long the clock must have run without a step, in milliseconds. After a start, a wrong clock is usually corrected
- * sooner. The time is shorter than a day, so that servers with a nightly restart clean up too.
+ * How long the clock must have run without a step before expired records are removed, in milliseconds. After a start, a
+ * wrong clock is usually corrected sooner. The time is shorter than a day, so that servers with a nightly restart
+ * remove them too.
  */
 const STEADY_MS = 12 * 60 * 60_000
 /** Limit of the clock's drift in an hour. A greater change is a step: the clock was set. */

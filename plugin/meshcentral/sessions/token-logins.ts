@@ -23,8 +23,8 @@ export interface TokenLoginsOptions {
 }
 
 /**
- * Why a token was refused. `unattributed` means that the request with the token is unknown. If such a token worked, the
- * plugin could not end the sessions and sockets that it opens.
+ * Why a login token was refused. `unattributed` means that the plugin does not know which request sent the token. If
+ * such a token worked, the plugin could not end the sessions and sockets that it opens.
  */
 type Refusal = Extract<TokenVerdict, { readonly works: false }>['reason'] | 'unattributed'
 
@@ -47,7 +47,7 @@ export function watchTokenLogins(options: TokenLoginsOptions): void {
   }
 
   /**
-   * Decides whether to refuse a token.
+   * Decides whether to refuse a login token.
    *
    * @returns the reason, or undefined if the token works
    */

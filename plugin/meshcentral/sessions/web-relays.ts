@@ -14,8 +14,8 @@ export interface RelayedSession {
 /** The web relays of one user. */
 interface UserRelays {
   /**
-   * The owners of the sessions that opened relays, by the session's `x`, in the order in which they last opened a
-   * relay.
+   * The owners of the sessions that opened web relays, by MeshCentral's random name of the session (`x`). Sessions are
+   * in the order in which they last opened a relay.
    */
   readonly sessions: Map<string, SessionOwner>
   /**
@@ -78,13 +78,13 @@ export class WebRelays {
     if (!relays) return undefined
     const all = [...relays.sessions.values()]
     const open = all.filter((owner) => !hasEnded(owner))
-    // If all sessions ended, return an owner that ended. A request that still waits in a web relay may seal a cookie.
-    // That cookie must not open a tunnel.
+    // If all sessions ended, return the owner of these ended sessions. A request that still waits in a web relay may
+    // seal a cookie. With this owner, the cookie opens no tunnel.
     const candidates = open.length > 0 || relays.hasOthers ? open : all
     return candidates.length === 0 ? undefined : commonOwner(candidates)
   }
 
-  /** Returns the sessions that opened web relays, if `matches` accepts their owner. */
+  /** Returns the sessions that opened web relays and have an owner that `matches` accepts. */
   sessionsWhere(matches: (owner: SessionOwner) => boolean): readonly RelayedSession[] {
     return [...this.#users].flatMap(([user, { sessions }]) =>
       [...sessions].flatMap(([x, owner]) => (matches(owner) ? [{ user, x, owner }] : [])),

@@ -8,11 +8,11 @@ const ID = 'LoginCookieEncryptionKey'
 const LEAST_DIGITS = 160
 
 export interface CookieKey {
-  /** Returns the key, or undefined until it was read from the database or created. */
+  /** Returns MeshCentral's key for sealed cookies. Undefined until it was read from the database or created. */
   get(): Buffer | undefined
   /**
-   * Whether the database answered in an unknown form. No key is written then, because the database may already contain
-   * one.
+   * Whether the database answered in an unknown form. The plugin then creates no key, because the database may already
+   * contain one.
    */
   hasUnknownForm(): boolean
 }

@@ -106,7 +106,7 @@ export function install(installation: Installation): Installed | undefined {
   keepSocketsOpen(web)
   const domains: ReadonlySet<string> = new Set(takenDomains.keys())
   const sealing = lockdown.sealing as Sealing
-  // The order matters: the guard must remove ended sessions before any route sees them, and the plugin's routes must
+  // The order matters. `sessionGuard` must remove ended sessions before any route sees them. The plugin's routes must
   // come before MeshCentral's.
   const { sealed, visits } = installGuard({ server, web, sealing, revocations, open, domains, host, clock, report })
   const { sessionCheckMs } = settings

@@ -11,8 +11,8 @@ export function basesOf({ config }: MeshServer): readonly string[] {
 }
 
 /**
- * Returns the reason why single sign-on cannot work in this server, as the end of a sentence about the plugin. Returns
- * undefined if it can.
+ * Returns the reason why single sign-on cannot work in this server, or undefined if it can. The reason completes the
+ * sentence "Single sign-on by meshcompanion …".
  *
  * @param sealing MeshCentral's own sealing functions
  */

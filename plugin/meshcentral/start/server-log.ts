@@ -18,7 +18,7 @@ export function logOf(server: Pick<MeshServer, 'authLog'>): Log {
  * Reports that single sign-on is off. Writes to the log and warns site admins, because MeshCentral writes the
  * authentication log only if one is configured.
  *
- * @param reason the end of a sentence about the plugin
+ * @param reason completes the sentence "Single sign-on by meshcompanion …"
  */
 export function reportOff(server: MeshServer, reason: string): void {
   const text = printableText(`Single sign-on by meshcompanion ${reason}.`)

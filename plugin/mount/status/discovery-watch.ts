@@ -3,7 +3,7 @@ import { causeCode, deepestMessage, type Log } from '../../log.ts'
 import type { DiscoveryDeps } from '../../provider/issuer/discovery.ts'
 import { unpublished } from '../../provider/issuer/published-lists.ts'
 
-/** Limit of log lines about failed attempts that a domain writes in one second. */
+/** Limit of log lines about failed discoveries that a domain writes in one second. */
 const MOST_LINES = 10
 
 /** The state of discovery. All times are milliseconds since 1970. */

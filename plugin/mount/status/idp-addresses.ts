@@ -5,8 +5,8 @@ import { publishedKeys } from '../../provider/authentication/published-keys.ts'
 export interface IdpAddresses {
   readonly redirect: string
   /**
-   * The address to which the IdP redirects after a logout. Null if the plugin sends none, so that none needs to be
-   * registered.
+   * The address to which the IdP redirects after a logout. Null if the plugin sends no such address. Then the
+   * administrator need not register one.
    */
   readonly postLogout: string | null
   readonly backchannelLogout: string

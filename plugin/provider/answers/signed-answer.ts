@@ -8,7 +8,7 @@ import { decrypt, encryptionOf, isEncrypted } from '../protection/encryption.ts'
 /** Tolerated difference between the clocks of this server and the IdP, in seconds. */
 const TOLERANCE_S = 30
 
-/** An IdP's answer to a login, decrypted but not verified. */
+/** An authorization response, decrypted but not verified. */
 export interface OpenedAnswer {
   /**
    * The `state` parameter, which identifies the login that the answer belongs to. Undefined if the answer has no state

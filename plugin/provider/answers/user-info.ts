@@ -15,7 +15,7 @@ export interface UserInfo {
   readonly failure: LoginError | null
 }
 
-/** The result if the ID token already has all claims, so that UserInfo is not requested. */
+/** The result of a login without a UserInfo request, because the ID token already has all claims. */
 export const NOT_NEEDED: UserInfo = { claims: {}, failure: null }
 
 /**

@@ -10,7 +10,10 @@ const MAX_ADDRESSES = 16
 
 /** The audiences that an IdP accepts in client assertions, for each endpoint address. */
 export interface AssertionAudiences {
-  /** Returns the audiences to try, in order. Returns only one audience if the configuration sets it. */
+  /**
+   * Returns the audiences to try in a client assertion, in order. Returns only one audience if the configuration sets
+   * it.
+   */
   toTry(address: string, issuer: string): readonly [first: string, second?: string]
   /** Remembers an accepted audience. Later requests to this address try it first. */
   accept(address: string, issuer: string, audience: string): void

@@ -35,7 +35,7 @@ export interface AuthenticationDeps {
   /** A `fetch` with time and size limits. */
   readonly fetch: Fetch
   readonly audiences: AssertionAudiences
-  /** The client secret in its file. Null if the configuration contains the secret itself. */
+  /** The client secret, if it is read from a file. Null if the configuration contains the secret itself. */
   readonly secret: ClientSecret | null
   /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number

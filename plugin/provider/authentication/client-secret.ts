@@ -2,8 +2,8 @@ import type { SecretFileContent } from '../../config/credentials/client-secret-f
 import type { DomainSettings } from '../../config/settings.ts'
 
 /**
- * The shortest time between two reads of the file. Without this limit, every login would read the file while the secret
- * is wrong.
+ * The shortest time between two reads of the client secret file. Without this limit, every login would read the file
+ * while its secret is wrong.
  */
 const READ_PAUSE_MS = 1_000
 
@@ -11,7 +11,7 @@ const READ_PAUSE_MS = 1_000
 export type UnusableSecretFile = Extract<SecretFileContent, { readonly kind: 'unusable' }>
 
 export interface SecretSource {
-  /** Reads the file again. Never throws. */
+  /** Reads the client secret file again. Never throws. */
   readonly read: (file: string) => SecretFileContent
   /** Called when the file contains a new secret. The new secret applies immediately. */
   readonly onReloaded: (file: string) => void
@@ -53,7 +53,7 @@ export class ClientSecret {
     return this.#current
   }
 
-  /** Reads the file again, unless that happened less than a second ago. */
+  /** Reads the client secret file again, unless that happened less than a second ago. */
   reload(): void {
     const now = this.#now()
     // If the clock was set back, read the file now. Otherwise it would not be read until the clock has caught up.
@@ -72,8 +72,8 @@ export class ClientSecret {
   }
 
   /**
-   * Runs work that depends on the secret. If the work fails and the file now contains another secret, runs the work
-   * once more.
+   * Runs work that depends on the client secret. If the work fails and the secret's file now contains another secret,
+   * runs the work once more.
    */
   async withRetry<Result>(work: () => Promise<Result>): Promise<Result> {
     const previous = this.#current

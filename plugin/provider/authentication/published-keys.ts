@@ -28,7 +28,7 @@ function forSignatures({ signs, publicJwk }: ClientKey, configured: readonly str
 }
 
 /**
- * Lists a key's entries for encryption. A key that can also sign is listed only if the configuration names an
+ * Returns a key's public JWKs for encryption. A key that can also sign has such JWKs only if the configuration names an
  * encryption algorithm for it.
  */
 function forEncryption(

@@ -21,8 +21,8 @@ export function mayComeByPost({ response_types: [type], response_mode: mode }: M
 }
 
 /**
- * Whether answers may arrive in the fragment of the address. True if the client requests the fragment. Also true for
- * every response type except `code`, because the IdP may ignore the requested mode.
+ * Whether authorization responses may arrive in the fragment of the callback URL. True if the client requests the
+ * fragment. Also true for every response type except `code`, because the IdP may ignore the requested mode.
  */
 export function mayComeInFragment({ response_types: [type], response_mode: mode }: ModeSettings): boolean {
   return type !== 'code' || mode === 'fragment' || mode === 'fragment.jwt'

@@ -11,7 +11,7 @@ const CODES: Readonly<Record<string, LoginErrorCode>> = {
   userinfo_endpoint: 'userinfo_failed',
   introspection_endpoint: 'introspection_failed',
   revocation_endpoint: 'revocation_failed',
-  // Anyone may read the public keys, so an unsuccessful answer means that the IdP is out of service.
+  // Anyone may read the IdP's public keys, so an unsuccessful answer means that the IdP is out of service.
   jwks_uri: 'provider_unreachable',
 }
 

@@ -43,7 +43,7 @@ export function tokenFault(error: unknown, kind: Verified, rules: TimeRules = {}
 }
 
 /**
- * Translates an objection to an ID token. One of this plugin's own checks raised the objection.
+ * Translates the failure of one of this plugin's own checks of an ID token.
  *
  * @param nowS seconds since 1970
  */
@@ -81,7 +81,8 @@ function findingIn(error: unknown, kind: Verified, rules: TimeRules): Finding {
   const facts = { ...membersOf(fault?.cause) }
   if (code === 'OAUTH_JWT_USERINFO_EXPECTED') return unsignedUserInfo()
   if (code === 'OAUTH_KEY_SELECTION_FAILED') return unknownKey(facts)
-  // The library uses this code for several errors. Only the error about an encrypted token has the token as its cause.
+  // The library uses `OAUTH_UNSUPPORTED_OPERATION` for several errors. Only the error about an encrypted token has the
+  // token as its cause.
   if (code === 'OAUTH_UNSUPPORTED_OPERATION' && typeof fault?.cause === 'string')
     return encryptedUnexpectedly(fault.cause, kind)
   // The library throws an error without a code if no signature algorithm is configured, published or assumed by

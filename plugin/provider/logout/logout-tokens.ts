@@ -34,8 +34,8 @@ export interface LogoutTokenDeps {
   readonly issuer: Issuer
   readonly keySet: KeySet
   /**
-   * The client secret in its file. `settings.client.client_secret` then returns the current secret. Null if the
-   * configuration contains the secret itself.
+   * The client secret, if it is read from a file. `settings.client.client_secret` then returns the secret that was last
+   * read. Null if the configuration contains the secret itself.
    */
   readonly secret: ClientSecret | null
   readonly clock: Clock
