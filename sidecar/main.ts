@@ -39,7 +39,8 @@ interface Configuration {
 function readConfiguration({ config, kind }: Pick<ConfiguredCommand, 'config' | 'kind'>): Configuration {
   const isCommand = kind !== 'start'
   const outcome = loadSettings(config, process.env)
-  // These commands print no warnings: the running sidecar has logged them, and programs may parse the output.
+  // The commands about stations and test notifications print no warnings: the running sidecar has logged them, and
+  // programs may parse the output.
   const isQuiet = kind === 'stations' || kind === 'station' || kind === 'notify'
   const warnings = isQuiet ? [] : outcome.warnings
   if (isCommand) for (const warning of warnings) process.stdout.write(`Warning: ${describeProblem(warning)}\n`)

@@ -201,7 +201,8 @@ const push = section('The push gateways.', {
         'Set it to an address where push services can reach you, such as mailto:operator@example.org or https://example.org/contact, or to null to turn Web Push off.',
       type: ['string', 'null'],
       format: 'uri',
-      // With localhost, the client library logs a warning at each notification, and Apple refuses the notification.
+      // If `subject` names localhost, the client library logs a warning at each notification, and Apple refuses the
+      // notification.
       pattern: '^(mailto:[^@]+@[^@]+|https://(?!localhost([:/]|$)).+)$',
       maxLength: 255,
       default: null,

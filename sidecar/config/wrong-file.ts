@@ -1,7 +1,10 @@
 /** The error if a file is not of the expected kind. Its texts never quote the file's content. */
 export class WrongFile extends TypeError {
   override readonly name = 'WrongFile'
-  /** The problem, as the end of a sentence that begins with "names FILE, which". */
+  /**
+   * The problem with the file, such as "is not the key of a service account". The message says "names FILE, which"
+   * before it.
+   */
   readonly reason: string
   readonly remedy: string
 

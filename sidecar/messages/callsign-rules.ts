@@ -112,7 +112,7 @@ type CallsignMatcher = (callsign: string) => boolean
 
 /**
  * Creates a matcher for a list of callsigns. It ignores letter case and an SSID of 0. A final `*` in an entry matches
- * any ending. The time of a match does not depend on the length of the list.
+ * any ending. The matcher takes the same time for short and long lists.
  */
 export function callsignMatcher(entries: readonly string[]): CallsignMatcher {
   const whole = new Set<string>()

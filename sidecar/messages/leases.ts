@@ -34,7 +34,7 @@ export interface Instances {
   readonly name: string
   /** Returns the processes that were seen within the last {@link LEASE_MS}, this one included, sorted by name. */
   list(): Promise<readonly Instance[]>
-  /** Publishes `note` to other processes, which read it as {@link Instance.note}. */
+  /** Publishes `note`, JSON about this process, to other processes, which read it as {@link Instance.note}. */
   publishNote(note: string): void
 }
 

@@ -22,7 +22,7 @@ export interface PushQueue {
    */
   claim(free: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
   /**
-   * Ends a claim. Call when the phone was notified, or when it cannot be notified. The messages up to
+   * Ends the claim on a device. Call when the phone was notified, or when it cannot be notified. The messages up to
    * `claim.unpushed.newest` get no further notification. Newer messages are due when their own coalescing window ends,
    * or now if it has ended. The operator sees `result` as the device's last result; without it, the former result
    * stays.
@@ -52,14 +52,14 @@ export interface PushQueue {
    * time proportional to the number of entries.
    */
   waiting(platform: Platform): number
-  /** Stops all calls of listeners and all timers. Claims can still be settled. Idempotent. */
+  /** Stops all timers and all calls of the {@link onDue} listener. Claims can still be settled. Idempotent. */
   close(): void
 }
 
-/** A due device, leased to the caller that claimed it. */
+/** A device that is due for a notification, leased to the caller of {@link PushQueue.claim}. */
 export interface PushClaim {
   readonly station: StationKey
-  /** The device as stored at the moment of the claim. */
+  /** The device as it was stored when {@link PushQueue.claim} leased it. */
   readonly device: Pick<Device, 'id' | 'platform' | 'pushToken' | 'tokenDead'>
   readonly unpushed: Unpushed
   /** Number of earlier tries of this notification. */

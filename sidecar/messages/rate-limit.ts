@@ -13,8 +13,8 @@ interface Window {
 }
 
 /**
- * Limit of clients in each of the two maps. When the newer map is full, it becomes the older one, and the former older
- * map is dropped. The two maps take at most 10 MB of memory.
+ * Limit of clients in each of the two maps of a rate limit. When the newer map is full, it becomes the older one, and
+ * the former older map is dropped. The two maps take at most 10 MB of memory.
  */
 const MAX_CLIENTS = 50_000
 
@@ -23,9 +23,9 @@ const MAX_CLIENTS = 50_000
  * action after the window starts a new one.
  */
 export function createRateLimit({ windowMs, max }: { readonly windowMs: number; readonly max: number }): RateLimit {
-  // Clients that began a window recently are in `young`, and earlier ones in `old`. `old` is dropped as a whole once
-  // all of its windows have expired. In a single map, each deletion of the oldest entry would be slower than the one
-  // before.
+  // Clients whose rate-limit window began recently are in `young`, and earlier ones in `old`. `old` is dropped as a
+  // whole once all of its windows have expired. In a single map, each deletion of the oldest entry would be slower than
+  // the one before.
   let young = new Map<string, Window>()
   let old = new Map<string, Window>()
   let generationAt = Number.NEGATIVE_INFINITY

@@ -77,8 +77,8 @@ const HOUR_MS = 3_600_000
 const MONTH_HOURS = 30 * 24
 
 /**
- * Returns how long a device must not have registered before a new device may replace it, in milliseconds. Devices are
- * only replaced at a station with the maximum number of devices.
+ * Returns the age of a device's last registration, in milliseconds, above which a new device may replace the device.
+ * This only happens at a station with the maximum number of devices.
  */
 export function replaceableAfterMs(expireAfterHours: number): number {
   return Math.min(MONTH_HOURS, expireAfterHours) * HOUR_MS

@@ -120,7 +120,7 @@ export function wantsReceivedAcks(station: Station | undefined): boolean {
   return station?.devices.some(({ options }) => options.wantAcks) ?? false
 }
 
-/** Whether a device of the station gets messages to all SSIDs of its callsign. */
+/** Whether a device of the station receives the messages addressed to any SSID of its callsign. */
 export function wantsAnySsid(station: Station | undefined): boolean {
   return station?.devices.some(({ options }) => options.anySsid) ?? false
 }

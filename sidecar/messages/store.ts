@@ -39,7 +39,7 @@ export type Store = ExclusiveStore | SharedStore
 /** A store that only this process uses, such as a SQLite file. */
 export interface ExclusiveStore extends StoreParts {
   readonly isShared: false
-  /** Reports every new message. Only this process can store messages. */
+  /** Reports every new message, because no other process can store messages. */
   readonly feed: Feed
   /**
    * Copies the store into the new file `path` while the store is in use. Resolves with the size in bytes. On failure,
@@ -87,7 +87,7 @@ export interface Registration {
   readonly platform: Platform
   readonly pushToken: string
   readonly ackMessages: boolean
-  /** Default: {@link NO_OPTIONS}. */
+  /** The device's options. Default: {@link NO_OPTIONS}. */
   readonly options?: DeviceOptions
   readonly avatar?: AvatarUpload
   /** The network of the client's IP address. The limit of new stations and devices applies to each network. */
@@ -160,11 +160,11 @@ export interface Stations {
   readonly size: number
   keys(): Iterable<StationKey>
   /**
-   * Returns the other stations that also get a message to `addressee`. Each has the same callsign with another SSID,
-   * and a device that wants messages to all SSIDs.
+   * Returns the other stations that also receive a message to `addressee`. Each has the same callsign with another
+   * SSID, and a device that wants the messages addressed to any SSID.
    */
   besides(addressee: StationKey): readonly StationKey[]
-  /** Returns all stations with a device that wants messages to all SSIDs of its callsign. */
+  /** Returns all stations with a device that wants the messages addressed to any SSID of its callsign. */
   anySsidKeys(): readonly StationKey[]
   /**
    * Returns the number of stations for each platform. A station is counted under the platform of its oldest device
@@ -197,8 +197,7 @@ export interface Stations {
   /** Reads the avatars with their images. The result contains only those of `keys` that have an avatar. */
   avatars(keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarRecord>>
   /**
-   * Calls `listener` once the change is durable, after stations were added or removed, or after {@link anySsidKeys}
-   * changed.
+   * Calls `listener` after each change of the set of stations or of {@link anySsidKeys}, once the change is durable.
    */
   onChange(listener: () => void): void
 }
@@ -245,8 +244,8 @@ export interface NewMessages {
    */
   readonly acks?: readonly StoredAck[]
   /**
-   * Whether every device without options would get the same answer for this station. True if the requesting device has
-   * no options, and the ring has no messages to other SSIDs of the callsign.
+   * Whether the API may send the same answer to every device of the station without options. This is so if the
+   * requesting device has no options, and the ring has no messages to other SSIDs of the callsign.
    */
   readonly isShareable: boolean
   /** The stamp of the answer, which the phone stores as its next cursor. */

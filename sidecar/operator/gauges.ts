@@ -53,7 +53,7 @@ export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): voi
   metrics.gauge('instances', 'Processes that share the database, this one included', sources.instances)
   metrics.gauge('database_bytes', 'Size of the database file', databaseBytes)
   metrics.gauge('disk_free_bytes', 'Free space on the disk of the database', diskFreeBytes)
-  // One check is enough, because TLS cannot be turned on or off after the start.
+  // TLS cannot be turned on or off after the start, so this is checked only once.
   if (certificateExpiresAt() !== undefined)
     metrics.gauge(
       'certificate_expiry_timestamp_seconds',

@@ -101,7 +101,7 @@ async function checkAlive(store: Store, settings: Settings): Promise<void> {
 }
 
 /**
- * Reads the history of a station, and rejects if that fails. It checks no writes, because phones still get the stored
+ * Reads the history of a station, and rejects if that fails. Does not test a write, because phones still get the stored
  * messages while the disk is full.
  */
 async function checkReads(store: Store, settings: Settings): Promise<void> {

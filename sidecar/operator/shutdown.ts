@@ -31,8 +31,8 @@ export class StoreLeftOpenError extends Error {
 /** Closes the parts of the sidecar, stage by stage. */
 export interface Shutdown {
   /**
-   * Registers `part` and returns it. {@link Shutdown.close} will close the part. If `close` was called before, closes
-   * `part` at once and throws.
+   * Registers `part` of the sidecar for {@link Shutdown.close} to close, and returns it. If `close` was called before,
+   * closes `part` at once and throws.
    *
    * @throws {StoppedEarlyError} if {@link Shutdown.close} was called before
    */
@@ -48,7 +48,7 @@ export interface Shutdown {
 export function createShutdown(clock: Clock, log: Log): Shutdown {
   const parts: { readonly stage: Stage; readonly name: string; readonly part: Closable }[] = []
   let closing: Promise<boolean> | undefined
-  /** The closing of parts that were added after {@link closing} began. */
+  /** Promises for the closing of parts that were added after {@link Shutdown.close} was called. */
   const late: Promise<boolean>[] = []
 
   async function closePart(stage: Stage, name: string, part: Closable): Promise<boolean> {

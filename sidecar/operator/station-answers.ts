@@ -108,8 +108,8 @@ export class StationAnswers {
 }
 
 /**
- * Converts a report to an answer. The code names each member, so that a member added to the report later is not
- * published by accident.
+ * Converts a station's report to the answer of `GET /stations/CALL`. The code names each member, so that a member added
+ * to the report later is not published by accident.
  */
 function stationAnswer({ station, avatarHash, devices, messages }: StationReport): StationAnswer {
   return {

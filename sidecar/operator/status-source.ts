@@ -15,7 +15,7 @@ export interface StatusParts {
   readonly settings: Settings
   readonly store: Store
   readonly upstream: () => UpstreamState
-  /** Returns the problems that other parts of the sidecar report. */
+  /** Returns why the sidecar does not fully work, as other parts of the sidecar report it. */
   readonly problems: () => readonly Obstacle[]
   readonly lastBackupAt: () => number | undefined
   /** Returns the time of the last packet from APRS-IS, in milliseconds since 1970; undefined before the first. */

@@ -17,7 +17,7 @@ export interface AckThrottle {
   allows(message: Acknowledgeable, now: number): boolean
   /** Records that an ack was sent. */
   sent(message: Acknowledgeable, now: number): void
-  /** Removes the ack that {@link sent} recorded last for the message. Call if that ack could not be sent after all. */
+  /** Undoes the last call of {@link sent} for the message. Call if the ack could not be sent after all. */
   withdraw(message: Acknowledgeable): void
 }
 

@@ -8,13 +8,14 @@ const WITH_ANY_SSID = /^([A-Z0-9]+)(?:-[A-Z0-9]{1,2})?$/
 
 const NONE: readonly string[] = []
 
-/** The stations with a device that gets the messages to all SSIDs of its callsign. */
+/** The stations with a device that receives the messages addressed to any SSID of its callsign. */
 export class AnySsidStations {
   /** Keys of the stations, grouped by callsign without SSID. */
   readonly #byCallsign = new Map<string, ReadonlySet<string>>()
 
   /**
-   * Records whether the station has a device that gets the messages to all SSIDs. Returns true if the record changed.
+   * Records whether a device of the station receives the messages addressed to any SSID of its callsign. Returns true
+   * if the record changed.
    */
   set(station: string, hasAnySsid: boolean): boolean {
     const callsign = baseCallsign(station)
@@ -27,9 +28,7 @@ export class AnySsidStations {
     return true
   }
 
-  /**
-   * Returns the stations that get a message to `addressee` although it is addressed to another SSID of their callsign.
-   */
+  /** Returns the stations that also receive a message to `addressee`, which is another SSID of their callsign. */
   besides(addressee: string): readonly string[] {
     // A shortcut for speed: this method is called for each message packet, and usually no device wants messages to all
     // SSIDs.
@@ -39,7 +38,7 @@ export class AnySsidStations {
     return stations ? [...stations].filter((station) => station !== addressee) : NONE
   }
 
-  /** Returns all stations with a device that gets the messages to all SSIDs of its callsign. */
+  /** Returns all stations with a device that receives the messages addressed to any SSID of its callsign. */
   keys(): readonly string[] {
     return [...this.#byCallsign.values()].flatMap((stations) => [...stations])
   }

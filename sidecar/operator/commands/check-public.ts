@@ -33,7 +33,7 @@ export async function checkPublic(listen: ListenSettings, address: string): Prom
   try {
     const { server, scheme } = await createApiServer(listen)
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      // A phone that calls during this check gets a 503 and retries later, because no sidecar is running.
+      // During this check no sidecar is running, so a phone's request gets a 503, and the phone retries later.
       if (request.url === path) arrival = arrivalOf(request)
       response.writeHead(503, { Connection: 'close', 'Content-Length': 0 }).end()
     })

@@ -30,8 +30,8 @@ export interface Findings {
 const EXAMPLE_CALLSIGN = 'N0CALL'
 
 /**
- * Error codes of addresses that cannot be used now, but perhaps when the sidecar starts. Each has the text of a
- * warning. For example, the running sidecar itself may use the address.
+ * Error codes of a listening address that cannot be used now, but perhaps when the sidecar starts. Each has the text of
+ * a warning. For example, the running sidecar itself may use the address.
  */
 const PASSING_CODES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses it. That is fine if it is the sidecar; otherwise the start fails',
@@ -126,8 +126,8 @@ async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
 const SAMPLE = ' '.repeat(200)
 
 /**
- * Tries to listen on an address, and returns whether it is a loopback address. If this fails, rejects, or adds a
- * warning for an error in {@link PASSING_CODES}.
+ * Tries to listen on an address, and returns whether it is a loopback address. An error in {@link PASSING_CODES} only
+ * adds a warning. Rejects after any other error.
  */
 async function tryAddress(
   name: 'listen' | 'admin',

@@ -44,7 +44,7 @@ async function restoreVapidKeys(backup: string, { database, push }: Settings): P
   if (file === null) return false
   try {
     await copyFile(vapidFileBeside(resolve(backup)), file, constants.COPYFILE_EXCL)
-    // An administrator usually runs this command, but the sidecar's user must own the file.
+    // The sidecar's user must own the restored key file, although an administrator usually runs `--restore`.
     const { uid, gid } = await stat(database)
     await chown(file, uid, gid)
     return true

@@ -1,4 +1,4 @@
-/** The result of one check. Unless it is `ok`, its text says what to do. */
+/** The result of one live check of `--check`. Unless it is `ok`, its text says what to do. */
 export interface Verdict {
   readonly verdict: 'ok' | 'warn' | 'fail'
   readonly text: string

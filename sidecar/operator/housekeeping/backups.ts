@@ -201,8 +201,7 @@ async function timesIn(folder: string, callsign: string): Promise<readonly numbe
 
 function describe(error: unknown): { readonly code: string; readonly message: string } {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-  // For this code, the message of the store names the disk of the database, but the full disk is that of the backup
-  // folder.
+  // The store's message for `disk_full` names the disk of the database, but here the disk of the backup folder is full.
   if (code === 'disk_full') return { code, message: 'There is no space left in backup.folder.' }
   return { code, message: error instanceof Error ? error.message : 'unknown error' }
 }

@@ -35,7 +35,7 @@ export class Housekeeper {
     this.#parts = parts
   }
 
-  /** Starts a run, or joins the current run. Resolves at the end of the run; never rejects. */
+  /** Starts a housekeeping run, or joins the current one. Resolves at the end of the run; never rejects. */
   run(): Promise<void> {
     if (this.#stopping.signal.aborted) return Promise.resolve()
     this.#running ??= this.#runOnce().finally(() => {
@@ -44,7 +44,7 @@ export class Housekeeper {
     return this.#running
   }
 
-  /** Ends the current run at its next pause, and prevents later runs. Idempotent. */
+  /** Ends the current housekeeping run at its next pause, and prevents later runs. Idempotent. */
   async close(): Promise<void> {
     this.#stopping.abort()
     await this.#running

@@ -68,9 +68,9 @@ function untilNextMinute(now: number): number {
 }
 
 /**
- * Returns the minutes since the last check, as numbers since 1970. They include minutes that a busy process missed.
- * After the clock was set back by a few minutes, returns none until it reaches the last checked minute again. After a
- * larger change of the clock, returns only the present minute.
+ * Returns the minutes for which the schedule was not checked yet, as numbers since 1970. They include minutes that a
+ * busy process missed. After the clock was set back by a few minutes, returns none until it reaches the last checked
+ * minute again. After a larger change of the clock, returns only the present minute.
  */
 function minutesToCheck(lastMinute: number, present: number): readonly number[] {
   const passed = present - lastMinute

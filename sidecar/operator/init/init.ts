@@ -69,8 +69,8 @@ export function nextStep(file: string, isFine: boolean): string {
 }
 
 /**
- * Returns the flags that name an existing file, relative to the working directory, as absolute paths. Other file names
- * are relative to the configuration's folder.
+ * Returns the flags with a file name that exists relative to the working directory, and makes these names absolute.
+ * Other file names are relative to the configuration's folder.
  */
 function fileFlags(flagValues: Answers): Answers {
   const entries = QUESTIONS.filter(({ isFile }) => isFile).flatMap(({ flag }) => {

@@ -26,7 +26,7 @@ export const OBSTACLES = {
 } as const
 export type Obstacle = keyof typeof OBSTACLES
 
-/** The state of the sidecar from which {@link obstaclesTo} derives the obstacles. */
+/** The state from which {@link obstaclesTo} derives why the sidecar does not fully work. */
 export interface ObservedState {
   readonly upstream: Pick<UpstreamState, 'connected' | 'ready' | 'leftOut' | 'listener' | 'listeners'>
   /** The code of the database's fault; undefined while writes work. */

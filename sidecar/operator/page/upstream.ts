@@ -6,14 +6,14 @@ export interface UpstreamConnection {
   readonly callsign: string
   readonly state: string
   readonly verified: boolean
-  /** The server's name; null while the sidecar is not logged in. */
+  /** Name of the APRS-IS server; null while the sidecar is not logged in. */
   readonly server: string | null
   /** Wall-clock time of the last change of `state`, in milliseconds since 1970. */
   readonly sinceMs: number
   readonly filter: string
   /** Number of connections that a server closed after it had accepted the login, within the last 15 minutes. */
   readonly recentDrops: number
-  /** Number of stations in the filter. */
+  /** Number of stations in the connection's APRS-IS filter. */
   readonly stations: number
   readonly bytesIn: number
   readonly bytesOut: number
@@ -21,27 +21,35 @@ export interface UpstreamConnection {
 
 /** Another instance that listens to APRS-IS, with its last known state. */
 export interface OtherListener {
-  /** The instance's number among the listeners, from 0. */
+  /** The instance's number among the instances that listen to APRS-IS, from 0. */
   readonly slot: number
   readonly instance: string
-  /** The servers to which the instance is logged in. `callsigns`: the callsigns that it uses for its logins. */
+  /**
+   * The APRS-IS servers to which the instance is logged in. `callsigns`: the callsigns that it uses for these logins.
+   */
   readonly servers: readonly string[]
   readonly callsigns: readonly string[]
 }
 
-/** The state of this instance's connections to APRS-IS and of the listeners, as the operator's port shows it. */
+/**
+ * The state of this instance's connections to APRS-IS and of all instances that listen to it, as the operator's port
+ * shows it.
+ */
 export interface UpstreamState {
   readonly connected: boolean
   readonly verified: boolean
-  /** Whether the filters set at the servers contain all stations, except those counted in `leftOut`. */
+  /** Whether the filters set at the APRS-IS servers contain all stations, except those counted in `leftOut`. */
   readonly ready: boolean
   readonly paused: boolean
-  /** Number of stations that no filter contains, because the filters are full. */
+  /** Number of stations missing from the APRS-IS filters, because the filters are full. */
   readonly leftOut: number
   readonly connections: readonly UpstreamConnection[]
-  /** This instance's number among the listeners, from 0; null while it does not listen. */
+  /** This instance's number among the instances that listen to APRS-IS, from 0; null while it does not listen. */
   readonly listener: number | null
-  /** `held`: number of instances that listen, including this one. `wanted`: number of instances that should listen. */
+  /**
+   * `held`: number of instances that listen to APRS-IS, including this one. `wanted`: number of instances that should
+   * listen.
+   */
   readonly listeners: { readonly held: number; readonly wanted: number }
   readonly others: readonly OtherListener[]
 }

@@ -5,8 +5,8 @@ import type { Metrics } from '../../metrics.ts'
 const NS_PER_S = 1e9
 const MS_PER_S = 1000
 /**
- * Interval of the measurement in milliseconds. It is short enough to notice delays that slow down requests, and its
- * cost is negligible.
+ * Interval at which the delay of the event loop is measured, in milliseconds. It is short enough to notice delays that
+ * slow down requests, and its cost is negligible.
  */
 const RESOLUTION_MS = 20
 /**

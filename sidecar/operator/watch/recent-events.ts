@@ -70,8 +70,8 @@ function detailOf(fields: LogFields | undefined): string {
 }
 
 /**
- * Limit of the depth of causes and objects in the text. Errors usually have one or two causes. The limit also stops at
- * circular references.
+ * Limit of the depth of nested causes and objects in an event's text. Errors usually have one or two causes. The limit
+ * also ends circular references.
  */
 const MAX_DEPTH = 3
 const MAX_ITEMS = 20

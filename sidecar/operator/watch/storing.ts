@@ -15,8 +15,8 @@ const LATE_MS = 5000
 const RETRY_MS = 1000
 
 /**
- * Creates a watch. After a message was lost, the watch reports the problem until a message is stored or a test write
- * succeeds. It makes a test write each second.
+ * Creates a watch on the storing of messages. After a message was lost, the watch reports the problem until a message
+ * is stored or a test write succeeds. It makes a test write each second.
  */
 export function watchStoring(store: Pick<Store, 'history' | 'fault' | 'probe'>, clock: Clock): Storing {
   // The calls of `append` that are not settled yet, oldest first.

@@ -10,7 +10,7 @@ export function waitForLastAnswers(provider: object): void {
   const client: unknown = Reflect.get(provider, 'client')
   if (typeof client !== 'object' || client === null || !('destroySession' in client)) return
   client.destroySession = (session: ClientHttp2Session | undefined) => {
-    // A closed session ends by itself, after its last answer or the time limit of its requests.
+    // A closed HTTP/2 session ends by itself, after its last answer or the time limit of its requests.
     if (session && !session.closed) session.destroy()
   }
 }

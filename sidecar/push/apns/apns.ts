@@ -75,7 +75,7 @@ export function openApns(settings: ApnsSettings, log: Log, clock: Clock = system
   const connections = createConnections(settings)
   const inFlight = createInFlight(clock)
   const client = openClient({ key, keyId, teamId }, settings.production, connections)
-  // If the package cannot be loaded, for example during an upgrade, the unhandled rejection ends the process. After its
+  // If `node-apn` cannot be loaded, for example during an upgrade, the unhandled rejection ends the process. After its
   // restart, the process finds the package.
   void client.then()
   log.info('push-gateway-on', 'iPhones are notified by APNs.', { topic, host: connections.host })

@@ -28,7 +28,7 @@ interface DeliveryParts {
 export interface ClaimInFlight {
   readonly claim: PushClaim
   readonly slots: SendSlots
-  /** When the device was claimed, in elapsed milliseconds. */
+  /** When the device was claimed, as {@link Clock.elapsed} milliseconds. */
   readonly claimedAt: number
 }
 
@@ -240,8 +240,8 @@ export class Deliveries {
     const { clock, random } = this.#parts
     const triedMs = clock.elapsed() - claimedAt
     if (cause !== 'phone') return planAfterFailure({ claim, elapsedMs: claim.firstTryMs + triedMs, afterMs }, random())
-    // The age of the newest message is absolute, because the clock may have been set back. If a wrong clock makes the
-    // age far too large, the time since the oldest message arrived is used instead.
+    // The age is made positive, because the clock may have been set back since the message arrived. If a wrong clock
+    // makes the age far too large, the time since the oldest message arrived is used instead.
     const newestAgeMs = Math.abs(clock.now() - claim.unpushed.newest.stamp)
     return planWhilePhoneIsAway(claim, Math.min(claim.waitedMs + triedMs, newestAgeMs), random())
   }
@@ -259,7 +259,7 @@ export class Deliveries {
     return this.#record(station, pushes.retryLater(claim, next, result))
   }
 
-  /** Returns the result that the operator sees; undefined if the failure was in the database and not at the gateway. */
+  /** Returns the result of a failed try for the operator; undefined if the database failed, and not the gateway. */
   #resultOf({ cause, reason }: Failure): PushResult | undefined {
     if (cause === 'database') return undefined
     return this.#result(cause === 'phone' ? 'phone_away' : 'try_later', reason)

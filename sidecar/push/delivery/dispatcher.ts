@@ -13,10 +13,10 @@ import { WatchedGateway } from './watched-gateway.ts'
 
 /** The dependencies of the dispatcher. */
 export interface DispatcherParts {
-  /** The configured gateways. The dispatcher closes them when it is closed. */
+  /** The configured gateways. Closing the dispatcher closes them. */
   readonly gateways: Readonly<Partial<Record<Platform, PushGateway>>>
   readonly stations: Pick<Stations, 'get' | 'avatars' | 'markTokenDead' | 'prove'>
-  /** The queue of devices to notify. The dispatcher closes it when it is closed. */
+  /** The queue of devices to notify. Closing the dispatcher closes the queue. */
   readonly pushes: PushQueue
   readonly clock: Clock
   readonly log: Log
@@ -61,7 +61,7 @@ export class Dispatcher {
   readonly #work = new Set<Promise<void>>()
   #isClaiming = false
   #inFlight = 0
-  /** Elapsed time, in milliseconds, of the last warning that the queue fails. */
+  /** When the failing queue was last logged as a warning, as {@link Clock.elapsed} milliseconds. */
   #warnedAt = Number.NEGATIVE_INFINITY
   #closing: Promise<void> | undefined
 

@@ -37,7 +37,7 @@ export class WatchedGateway {
   readonly #parts: WatchedGatewayParts
   readonly #answers: AnswerRecord
   readonly #kills = new TokenKills()
-  /** Elapsed time, in milliseconds, of the last warning that the gateway fails. */
+  /** When the failing gateway was last logged as a warning, as {@link Clock.elapsed} milliseconds. */
   #warnedAt = Number.NEGATIVE_INFINITY
   /** Why the gateway refuses the sidecar; undefined while it does not. */
   #refusal: string | undefined

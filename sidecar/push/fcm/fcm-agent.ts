@@ -25,8 +25,8 @@ const SEND_HOST = 'fcm.googleapis.com'
 const MAX_SENDS = 2
 
 /**
- * The error of a request that this file ended. `firebase-admin` and `google-auth-library` recognize its code and do not
- * repeat the request.
+ * The error of an HTTP request that {@link FcmExchange} ended. `firebase-admin` and `google-auth-library` recognize its
+ * code and do not repeat the request.
  */
 class Abandoned extends Error {
   readonly code = 'AbortError'
@@ -48,7 +48,7 @@ export class FcmExchange {
   retryAfterMs: number | undefined
   /** The FCM error codes in the last answer to the notification, if its status was 401. */
   errorCodes: FcmErrorCodes | undefined
-  /** The `Date` header of the last answer. Answers to requests for access tokens count too. */
+  /** The `Date` header of Google's last answer to a notification or a request for an access token. */
   date: string | undefined
   /** Code of the last request that failed, such as `ECONNREFUSED`. */
   errorCode: string | undefined
@@ -71,7 +71,10 @@ export class FcmExchange {
     for (const request of this.#requests) request.destroy(new Abandoned())
   }
 
-  /** Adds a request to this exchange. Call right after the agent has received the request. */
+  /**
+   * Adds an HTTP request that a client library sends for this notification. Call right after the agent has received the
+   * request.
+   */
   add(request: ClientRequest, now: () => number): void {
     const isSend = request.host === SEND_HOST
     if (isSend) this.#sends++
@@ -92,7 +95,7 @@ export class FcmExchange {
     this.status = statusCode
     this.retryAfterMs = parseRetryAfter(headers['retry-after'], now)
     this.errorCodes = statusCode === 401 ? readErrorCodes(response) : undefined
-    // After a 503, the library would wait and repeat for up to a minute. The dispatcher schedules retries instead.
+    // After a 503, `firebase-admin` would wait and repeat for up to a minute. The dispatcher schedules retries instead.
     if (statusCode === 503) this.abandon()
   }
 }

@@ -18,7 +18,7 @@ export interface FcmErrorCodes {
 
 /** Copies the body of `answer` while the client library reads it. Call before the library reads the first byte. */
 export function readErrorCodes(answer: IncomingMessage): FcmErrorCodes {
-  // Read now, because the client library removes the header later.
+  // The client library removes the Content-Encoding header later, so this reads it now.
   const isCompressed = answer.headers['content-encoding'] !== undefined
   const chunks: Buffer[] = []
   let size = 0
@@ -40,7 +40,7 @@ function codesIn(body: Buffer, isCompressed: boolean): readonly unknown[] {
     const details = membersOf(membersOf(JSON.parse(text.toString())).error).details
     return Array.isArray(details) ? details.map((detail) => membersOf(detail).errorCode) : []
   } catch {
-    // The answer is an HTML page, or truncated.
+    // FCM's answer is not complete JSON: for example, it is truncated, or a proxy sent an HTML page.
     return []
   }
 }

@@ -43,8 +43,8 @@ const REFUSAL =
   /\b(invalid_grant|invalid_client|invalid_request|invalid_scope|unauthorized_client|access_denied|account_disabled|deleted_client|disabled_client|admin_policy_enforced|org_internal)\b/
 
 /**
- * Minimum time between two replacements of the client, in milliseconds. Without it, each notification could replace the
- * client.
+ * Minimum time between two replacements of the `firebase-admin` client, in milliseconds. Without it, each notification
+ * could replace the client.
  */
 export const PAUSE_MS = 10_000
 
@@ -92,8 +92,8 @@ class FcmGateway implements PushGateway {
     this.#log = log
     this.#inFlight = createInFlight(clock)
     this.#client = connect(account, agent)
-    // If the package cannot be loaded, for example during an upgrade, the unhandled rejection ends the process. After
-    // its restart, the process finds the package.
+    // If `firebase-admin` cannot be loaded, for example during an upgrade, the unhandled rejection ends the process.
+    // After its restart, the process finds the package.
     void this.#client.then()
   }
 
@@ -151,7 +151,10 @@ class FcmGateway implements PushGateway {
     }
   }
 
-  /** Replaces a client after its access token was refused. Returns false if the last replacement was too recent. */
+  /**
+   * Replaces a `firebase-admin` client after FCM refused its access token. Returns false if the last replacement was
+   * too recent.
+   */
   #replace(refused: Client): boolean {
     if (this.#client !== refused) return true
     if (this.#clock.elapsed() - this.#replacedAt < PAUSE_MS) return false
@@ -229,10 +232,12 @@ function outcomeOf(error: unknown, exchange: FcmExchange): PushFailure {
     return { kind: 'unauthorized', reason: `FCM does not accept the access token: ${clockOf(exchange)}; ${remedy}` }
   }
   if (code === 'app/invalid-credential') return credentialOutcome(message, exchange)
-  // `firebase-admin` derives this code from the HTTP status alone, so an HTML page from a proxy causes it too.
+  // `firebase-admin` derives `messaging/invalid-argument` from the HTTP status alone, so an HTML page from a proxy
+  // causes it too.
   if (code === 'messaging/invalid-argument' && message.includes('Raw server response'))
     return later(unexpected(exchange), exchange)
-  // This code means a bad payload or a bad token. Only the text of the message shows which.
+  // FCM uses the code `messaging/invalid-argument` for a bad payload and for a bad token. Only the text of the error's
+  // message shows which is bad.
   if (code === 'messaging/invalid-argument' && /registration token/i.test(message)) {
     return { kind: 'token_gone', reason: 'FCM did not issue this token' }
   }

@@ -10,7 +10,7 @@ export interface Notification {
    * of APNs.
    */
   readonly collapseId: string
-  /** The data payload that the specification defines, without keys that gateways reserve. */
+  /** The data for the app, as in `PushPayload`, without keys that gateways reserve. */
   readonly data: Readonly<Record<string, string>>
 }
 

@@ -7,10 +7,11 @@ export const SEND_LIMIT_MS = 10_000
 /** The notifications in flight to one gateway. Each has a time limit. */
 export interface InFlight {
   /**
-   * Resolves with the outcome of `work`. After the time limit, calls `abandon` and resolves with `try_later` instead.
+   * Sends a notification by `work`, and resolves with the outcome. After the time limit, calls `abandon` and resolves
+   * with `try_later` instead.
    */
   run(work: () => Promise<PushOutcome>, abandon: () => void): Promise<PushOutcome>
-  /** Abandons all work in progress. Later calls of {@link run} resolve with `try_later`. */
+  /** Abandons all notifications in flight. Later calls of {@link run} resolve with `try_later`. */
   close(): void
 }
 

@@ -39,7 +39,7 @@ export async function openVapidKeys(settings: Settings, log: Log): Promise<Vapid
   return keys
 }
 
-/** Warns the operator if the keys are only in memory. */
+/** Warns the operator if the VAPID keys are only in memory. */
 export function warnOfUnkeptKeys({ push: { webpush }, database }: Settings, log: Log): void {
   const areStored = isPostgresAddress(database) || vapidKeyFile(webpush.keyFile, database) !== null
   if (webpush.subject === null || areStored) return

@@ -89,7 +89,8 @@ export class WebPushAgent extends Agent {
       // gets no data unless it has a certificate for the name.
       return throughProxy(host, port) ?? { lookup: lookupOf(addresses) }
     } catch (error) {
-      // This lookup may fail in networks with a proxy, because often only the proxy can resolve public names.
+      // In networks with a proxy, the sidecar's own lookup may fail, because often only the proxy can resolve public
+      // names.
       const tunnel = error instanceof AddressRefused || this.#closed ? undefined : throughProxy(host, port)
       if (tunnel) return tunnel
       throw error
@@ -123,7 +124,7 @@ export class WebPushAgent extends Agent {
   }
 }
 
-/** Creates a lookup function that returns the checked addresses. */
+/** Creates a lookup function that returns `addresses`, which are checked to be public. */
 function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
   return (_host, { all }, answer) => {
     const [first = { address: '', family: 4 }] = addresses

@@ -16,8 +16,8 @@ import { HostShares } from './host-shares.ts'
 import { parseSubscription, type Subscription } from './subscription.ts'
 import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 
-// The reason that is logged when a push service refuses the signature. The sidecar retries the notification, because
-// the usual cause is a wrong clock, which is temporary.
+// The reason that is logged when a push service refuses the sidecar's VAPID signature. The sidecar retries the
+// notification, because the usual cause is a wrong clock, which is temporary.
 const SIGNATURE = 'does not accept our signature'
 
 /**
@@ -36,7 +36,7 @@ const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>>
   507: ['phone_away', 'keeps nothing for a phone that is off line'], // ntfy answers with this status
 }
 
-/** Statuses with several meanings. The text of the answer shows which one applies. */
+/** HTTP statuses with several meanings. The text of the push service's answer shows which one applies. */
 const WORDY_STATUSES: ReadonlySet<number> = new Set([400, 401, 403])
 const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
   // Texts of FCM, Mozilla and Apple for a subscription that was made with another VAPID key.
@@ -112,7 +112,7 @@ class WebPushGateway implements PushGateway {
   constructor(parts: WebPushParts) {
     this.#parts = parts
     this.#inFlight = createInFlight(parts.clock)
-    // If the package cannot be loaded, for example during an upgrade, the unhandled rejection ends the process. After
+    // If `web-push` cannot be loaded, for example during an upgrade, the unhandled rejection ends the process. After
     // its restart, the process finds the package.
     void this.#client.then()
   }
@@ -200,7 +200,7 @@ function post({ endpoint, method, headers, body }: RequestDetails, agent: WebPus
 async function outcomeOf(answer: IncomingMessage, endpoint: string, now: number): Promise<PushOutcome> {
   const { statusCode: status = 0, headers } = answer
   const text = readAnswer(answer)
-  // The status alone decides this outcome, so the rest of the answer is not awaited.
+  // A status 2xx alone shows success, so the rest of the answer is not awaited.
   if (status >= 200 && status < 300) return { kind: 'accepted' }
   const answerText = WORDY_STATUSES.has(status) ? await text : ''
   const byWords = WORDS.find(([words]) => words.test(answerText))?.[1]
@@ -242,7 +242,7 @@ async function readAnswer(answer: IncomingMessage): Promise<string> {
       if (size > MAX_ANSWER_BYTES) break
     }
   } catch {
-    // The answer ended early, but its status is known.
+    // The push service's answer ended early, but its status is known.
   }
   return Buffer.concat(chunks).toString('latin1')
 }
