@@ -68,7 +68,8 @@ async function openUntil(
   metrics: Pick<Metrics, 'count'>,
 ): Promise<SharedStore> {
   const postgres = await connectPostgres(settings, clock, log, stopping)
-  // Keeps the process alive. The timers of `clock` do not keep it alive, and nothing else may be running yet.
+  // Without this timer, the process could end while the store opens, because the timers of `clock` do not keep it
+  // alive.
   const alive = setInterval(() => undefined, START_MS)
   try {
     return buildStore(await begin(postgres, settings, clock, log, stopping), settings, clock, metrics)

@@ -36,7 +36,7 @@ export interface Batches<In, Out> {
   idle(): Promise<void>
 }
 
-/** Opens an empty queue. */
+/** Opens an empty queue of inputs for SQL statements. */
 export function openBatches<In, Out>(options: BatchOptions<In, Out>): Batches<In, Out> {
   return new QueuedBatches(options)
 }

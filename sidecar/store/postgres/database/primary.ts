@@ -55,7 +55,7 @@ export class Primary {
     return this.#timeline
   }
 
-  /** Applies the settings to a new connection. Rejects if the connected server is not the primary. */
+  /** Applies the session settings to a new connection. Rejects if the connected server is not the primary. */
   async admit(client: pg.ClientBase, session: SessionSettings): Promise<void> {
     await setUpSession(client, session)
     const timeline = await timelineOf(client)

@@ -20,7 +20,7 @@ const LIST = `
   SELECT name, started_at AS "startedAt", note FROM instance
   WHERE owner <> '' AND abs(now_ms() - seen_at) < ${LEASE_MS} ORDER BY name`
 
-/** This instance, as other modules of the store use it. */
+/** The registration of this process as an instance, for other modules of the store. */
 export interface OwnInstance extends Instances {
   /** A random id under which this process holds leases. Two processes with the same name have different ids. */
   readonly owner: string
@@ -120,7 +120,7 @@ class NamedInstance implements OwnInstance {
         this.#log.error('instance-taken', `${error.message} ${error.remedy}`, { instance: this.name })
       }
     } catch {
-      // The error is ignored, because the connection logs faults of the database.
+      // An error of the heartbeat is ignored, because the connection logs faults of the database.
     }
     if (!this.#isClosed) this.#planBeat()
   }

@@ -123,7 +123,7 @@ export function outcomesOf(
   { places, acks }: AppendBatch,
   { base, kinds, acks: granted, originals }: AppendAnswer,
 ): readonly (readonly AppendOutcome[])[] {
-  /** The messages to acknowledge. For a copy of a message in the ring, the value is the stamp of that message. */
+  /** The messages to acknowledge. The value for a duplicate is the stamp of its original in the ring. */
   const acknowledged = new Map<Place, number | undefined>(
     granted.flatMap((number, index) => {
       const place = acks[number - 1]?.place

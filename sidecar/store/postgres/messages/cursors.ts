@@ -18,7 +18,7 @@ interface CursorsParts {
   readonly clock: Clock
 }
 
-/** The cursors as other modules of the store use them. */
+/** The interface of the device cursors for other modules of the store. */
 export interface SharedCursors extends Cursors {
   /**
    * Returns the stamp of an answer without messages, as {@link Cursors.stampFor} does. `since`: the cursor of the

@@ -20,7 +20,7 @@ interface AckRequest {
   readonly since: number
 }
 
-/** Received acks as other modules of the store use them. */
+/** The interface of the received acks for other modules of the store. */
 export interface SharedReceivedAcks extends ReceivedAcks {
   /** Resolves when no ack waits to be stored. */
   idle(): Promise<void>

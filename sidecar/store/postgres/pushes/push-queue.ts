@@ -42,7 +42,10 @@ interface ClaimRow {
   readonly addressee: Buffer
 }
 
-/** A claim, with the key of its device. `lease` distinguishes it from other claims of the device. */
+/**
+ * A claimed row of the push queue, with the key of its device. `lease` distinguishes the claim from others of this
+ * device.
+ */
 interface Leased {
   readonly claim: PushClaim
   readonly key: string
@@ -64,7 +67,7 @@ interface PushQueueParts {
   readonly clock: Clock
 }
 
-/** The queue as other modules of the store use it. */
+/** The interface of the push queue for other modules of the store. */
 export interface SharedPushQueue extends PushQueue {
   /** Records that this instance has just stored messages for these stations, and schedules the notifications. */
   stored(stations: readonly StationKey[]): void

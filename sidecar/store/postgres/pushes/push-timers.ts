@@ -3,12 +3,12 @@ import type { Clock, Timer } from '../../../clock.ts'
 /** Interval of polling for rows of other instances that stopped before a row was due or before they settled it. */
 const ASK_EVERY_MS = 1000
 /**
- * Rows that become due within this many milliseconds of each other share one call of the listeners, because each call
- * costs a statement.
+ * Queue rows that become due within this many milliseconds of each other share one timer, because each call of the
+ * listeners costs an SQL statement.
  */
 const GRAIN_MS = 50
 
-/** Timers that call all listeners when a row may be due. */
+/** Timers that call all listeners of the push queue when one of its rows may be due. */
 export interface PushTimers {
   /** Schedules a call of all listeners in `delayMs`, or up to {@link GRAIN_MS} later. */
   ring(delayMs: number): void
@@ -16,7 +16,7 @@ export interface PushTimers {
   close(): void
 }
 
-/** Opens the timers. They also call all listeners each second, and soon after a listener is added. */
+/** Opens the timers of the push queue. They also call all listeners each second, and soon after a listener is added. */
 export function openPushTimers(clock: Clock): PushTimers {
   const timers = new Map<number, Timer>()
   const listeners: (() => void)[] = []

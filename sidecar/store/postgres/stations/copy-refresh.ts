@@ -111,7 +111,7 @@ export class CopyRefresh {
     this.#timer?.cancel()
     do {
       this.#isStale = false
-      // The error is ignored, because the connection logs faults of the database.
+      // An error of the refresh is ignored, because the connection logs faults of the database.
       await this.follow().catch(() => undefined)
     } while (this.#isStale && !this.#isClosed)
     this.#isRefreshing = false

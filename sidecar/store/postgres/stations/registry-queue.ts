@@ -57,7 +57,7 @@ interface WaitingWrite extends WaitingRequest {
 
 type Waiting = WaitingRegistration | WaitingWrite
 
-/** Opens an empty queue. */
+/** Opens an empty queue of writes to the registry. */
 export function openRegistryQueue({ registerAll, clock }: RegistryQueueParts): RegistryQueue {
   const batches = openBatches<Waiting, void>({
     async run(waiting) {

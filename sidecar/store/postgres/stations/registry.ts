@@ -64,7 +64,7 @@ interface RegistryParts {
   readonly log: Log
 }
 
-/** The registry as other modules of the store use it. */
+/** The interface of the station registry for other modules of the store. */
 export interface Registry extends Stations {
   /** Stops following the changes of other instances. */
   close(): void
@@ -156,7 +156,7 @@ class PostgresRegistry implements Registry {
     const registeredAt = this.#copy.get(key)?.registeredAt
     if (registeredAt === undefined || this.#proven.get(key) === registeredAt) return
     this.#proven.set(key, registeredAt)
-    // If the write fails, the next call of `prove` repeats it. This mark is not urgent.
+    // If this write fails, the next call of `prove` repeats it. Marking a station as proven is not urgent.
     this.#queue.write(() => this.#postgres.query(PROVE, [[key]])).catch(() => this.#proven.delete(key))
   }
 

@@ -31,7 +31,7 @@ const TRIM = `
       FROM ack WHERE station IN (SELECT value FROM json_each(?)))
     WHERE place > ${MAX_RECEIVED_ACKS})`
 
-/** Received acks as other modules of the store use them. */
+/** The interface of the received acks for other modules of the store. */
 export interface AckTable extends ReceivedAcks {
   /** Returns the stamp of the newest ack to the station; 0 if there is none. Includes the transaction in progress. */
   newest(station: StationKey): number
@@ -111,8 +111,8 @@ class SqliteReceivedAcks implements AckTable {
     now: number,
   ): Promise<readonly (readonly ReceivedAck[])[]> {
     const stored = await tx.look<ReceivedAck & { readonly receivedAt: number }>(OF_STATIONS, stationsOf(inputs.flat()))
-    // Compares absolute differences. Otherwise, after a clock was wrong for a while, acks with a time in the future
-    // would stay recent.
+    // Compares the absolute difference of the times. Otherwise, acks that were received while the clock was ahead would
+    // count as recent too long.
     const recent = stored.filter(({ receivedAt }) => Math.abs(now - receivedAt) < this.#horizonMs)
     const identities = new Set(recent.map(ackIdentity))
     const isFresh = (ack: ReceivedAck) => {

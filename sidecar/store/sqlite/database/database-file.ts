@@ -5,8 +5,8 @@ import { makeFolder } from '../../make-folder.ts'
 /** The path that stands for a database in memory. Its data is lost when it is closed. */
 export const IN_MEMORY = ':memory:'
 
-// Other users of the machine must not read the file: with its push tokens and the app's keys, they could send
-// notifications.
+// Other users of the machine must not read the database file: with the push tokens and the app's keys in it, they could
+// send notifications.
 const OWNER_ONLY = 0o600
 
 /**

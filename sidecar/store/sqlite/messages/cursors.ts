@@ -27,7 +27,7 @@ interface CursorsParts {
   readonly clock: Clock
 }
 
-/** The cursors as other modules of the store use them. */
+/** The interface of the device cursors for other modules of the store. */
 export interface StoredCursors extends Cursors {
   /** Writes the cursors that are not in the file yet. */
   seal(tx: Transaction): Promise<void>

@@ -108,8 +108,8 @@ class MarkedDuplicates implements Duplicates {
       const registeredAt = this.#stations.registeredAt(ringOf(message))
       if (registeredAt === undefined) return false
       const digest = this.#digestOf(registeredAt, to, from, seqId, text)
-      // Compares absolute differences. Otherwise, after a clock was wrong for a while, marks with a time in the future
-      // would stay recent.
+      // Compares the absolute difference of the times. Otherwise, messages that were stored while the clock was ahead
+      // would count as recent too long.
       const time = this.#young.get(digest) ?? this.#old.get(digest) ?? Number.NEGATIVE_INFINITY
       const horizon = seqId === '' ? this.#horizons.unnumbered : this.#horizons.numbered
       if (Math.abs(now - time) < horizon) return true
@@ -119,7 +119,7 @@ class MarkedDuplicates implements Duplicates {
     })
   }
 
-  /** Remembers each message in the JSON array of a database row, to recognize its duplicates. */
+  /** Remembers the messages in `row.marks`, to recognize their duplicates. */
   remember([row]: readonly MarksRow[]): void {
     for (const [station, source, seqId, hex, receivedAt, addressee] of JSON.parse(
       row?.marks ?? '[]',
@@ -131,8 +131,9 @@ class MarkedDuplicates implements Duplicates {
   }
 
   /**
-   * Marks the messages that the senders of `messages` sent before the start and that are still in rings. The other
-   * messages in the rings are not read: of the 50 or more messages in a ring, few are from one sender.
+   * To recognize duplicates, remembers the messages that the senders of `messages` sent before the start and that are
+   * still in rings. The other messages in the rings are not read: of the 50 or more messages in a ring, few are from
+   * one sender.
    */
   async #readRings(tx: Transaction, messages: readonly IncomingMessage[]): Promise<void> {
     const unread = messages.filter((message) => this.#senders.get(ringOf(message))?.has(message.from))

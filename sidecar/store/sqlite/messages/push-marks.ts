@@ -4,8 +4,8 @@ import { parseDeviceKey } from '../../../messages/station.ts'
 import { readSql } from '../../read-sql.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 
-// Time in milliseconds during which marks gather. Outcomes arrive one by one. When each was written at once, 2,000 of
-// them took 159 disk flushes. Gathered, they take 22.
+// Time in milliseconds for which push marks are collected before they are written. 2,000 marks took 159 disk flushes
+// when each was written at once. Collected, they take 22.
 const GATHER_MS = 100
 
 const MARK_PUSHED = readSql(new URL('./mark-pushed.sql', import.meta.url))
@@ -14,7 +14,7 @@ const MARK_PUSHED = readSql(new URL('./mark-pushed.sql', import.meta.url))
 export interface PushMark {
   /** Stamp up to which the device was notified of messages. */
   readonly stamp: number
-  /** The result of the last try; undefined to keep the one in the file. */
+  /** The result of the last try to notify the device; undefined to keep the result in the file. */
   readonly result: PushResult | undefined
 }
 
@@ -29,9 +29,9 @@ export interface PushMark {
 export class PushMarks {
   readonly #database: Database
   readonly #clock: Pick<Clock, 'elapsed'>
-  /** Marks that are not in the file yet, by {@link deviceKey}. */
+  /** Push marks that are not in the file yet, by {@link deviceKey}. */
   readonly #unwritten = new Map<string, PushMark>()
-  /** Elapsed time in milliseconds at which the first waiting mark was added; undefined if no mark waits. */
+  /** Elapsed time in milliseconds at which the first waiting push mark was added; undefined if none waits. */
   #gatheringSince: number | undefined
   #claims = 0
 
@@ -45,7 +45,7 @@ export class PushMarks {
     this.#claims += claims
   }
 
-  /** Adds the mark of a device. */
+  /** Adds or replaces the push mark of a device. */
   add(device: string, { stamp, result }: PushMark): void {
     this.#unwritten.set(device, { stamp, result: result ?? this.resultOf(device) })
     this.#gatheringSince ??= this.#clock.elapsed()
@@ -58,7 +58,7 @@ export class PushMarks {
     return this.#unwritten.get(device)?.result
   }
 
-  /** If `isClaim` is true, records that a claim ended. Then writes the marks if they are due. */
+  /** If `isClaim` is true, records that a claim ended. In any case, writes the push marks if they are due. */
   async ended(isClaim: boolean): Promise<void> {
     if (isClaim) this.#claims -= 1
     const since = this.#gatheringSince
@@ -72,7 +72,7 @@ export class PushMarks {
     }
   }
 
-  /** Writes all marks with `tx`. */
+  /** Writes all unwritten push marks with `tx`. */
   async seal(tx: Transaction): Promise<void> {
     if (this.#unwritten.size > 0) await this.#write.run(tx, [])
   }
@@ -101,7 +101,7 @@ export interface PushResultColumns {
   readonly lastPushReason: string | null
 }
 
-/** Returns the result in the columns of a device; null if the device was never notified. */
+/** Returns the push result in the columns of a device row; null if the device was never notified. */
 export function pushResultFrom({ lastPushAt, lastPushOutcome, lastPushReason }: PushResultColumns): PushResult | null {
   if (lastPushAt === null || lastPushOutcome === null) return null
   return { at: lastPushAt, outcome: lastPushOutcome, reason: lastPushReason }

@@ -60,7 +60,7 @@ interface PushQueueParts {
   readonly clock: Clock
 }
 
-/** The queue as other modules of the store use it. */
+/** The interface of the push queue for other modules of the store. */
 export interface MemoryPushQueue extends PushQueue {
   /** Writes the settlements that are not in the file yet. */
   seal(tx: Transaction): Promise<void>
@@ -265,8 +265,8 @@ class SqlitePushQueue implements MemoryPushQueue {
         const { registeredAt = 0, options = NO_OPTIONS } = this.#deviceOf(entry) ?? {}
         // If the device was unregistered and registered again, messages before the new registration are excluded.
         const stamps = rings.newer(entry.key, Math.max(entry.since, registeredAt))
-        // Do not `await` between reading the stamps and this line, so that each message missing from the stamps sets
-        // `againAt` again.
+        // Do not `await` between reading the stamps and this line. Otherwise this line could erase the `againAt` of a message
+        // that is missing from `stamps`.
         entry.againAt = undefined
         const isSelective = hasOptions(options) || rings.hasOtherSsids(entry.key)
         return { entry, stamps, options, isSelective }

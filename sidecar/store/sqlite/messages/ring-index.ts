@@ -222,8 +222,8 @@ class MemoryRingIndex implements RingIndex {
     if (!rows || stamp === undefined) return undefined
     const index = swept?.get(rows) ?? 0
     const isDeleted = rows.times[index] !== stamp
-    // Compares absolute differences. Otherwise, after a clock was ahead for a while, rows that were dropped during that
-    // time would stay too long.
+    // Compares the absolute difference of the times. Otherwise, rows that were dropped while the clock was ahead would
+    // stay too long.
     const isExpired = Math.abs(now - (rows.droppedAt[index] ?? now)) >= this.#longestMs
     return isDeleted || isExpired || this.#dropped.length > MAX_DROPPED ? { rows, stamp } : undefined
   }

@@ -4,7 +4,7 @@ import type { Stamps } from '../../../messages/store.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Database, Transaction, Write } from '../database/database.ts'
 
-/** The stamps as other modules of the store use them. */
+/** The interface of the sequence of stamps for other modules of the store. */
 export interface StampSequence extends Stamps {
   /** The newest stamp that was issued, or that may have been issued before the start. */
   readonly newest: number

@@ -50,7 +50,7 @@ interface StationsOptions {
   readonly log: Log
 }
 
-/** The registry as other modules of the store use it. */
+/** The interface of the station registry for other modules of the store. */
 export interface StationTable extends Stations {
   /**
    * Returns the stamp of the station's registration; undefined if the station is not registered. Includes the
@@ -150,7 +150,7 @@ class SqliteStations implements StationTable {
     this.#write(this.#removal, { key, ...filter })
 
   readonly prove = (key: StationKey): void => {
-    // If the write fails, the next call of `prove` repeats it. This mark is not urgent.
+    // If this write fails, the next call of `prove` repeats it. Marking a station as proven is not urgent.
     if (this.#memory.isUnproven(key) && !this.#queued.has(key))
       this.#write(this.#registrations.prove, { key }).catch(() => undefined)
   }
@@ -186,8 +186,8 @@ class SqliteStations implements StationTable {
     const { key, deviceId } = registration
     const device = deviceOf(this.#memory.get(key), deviceId)
     if (!device || this.#queued.has(key) || this.#memory.isUnproven(key)) return undefined
-    // Compares absolute differences. Otherwise, after a clock was wrong for a while, a time in the future would never
-    // be updated.
+    // Compares the absolute difference of the times. Otherwise, a `lastSeenAt` that was written while the clock was
+    // ahead would stay in the file too long.
     const now = this.#clock.now()
     if (Math.abs(now - this.#memory.lastSeenInFile(device)) > LAST_SEEN_WRITE_MS) return undefined
     return this.#memory.touch(registration, now)
