@@ -50,13 +50,14 @@ const INSERT_PUSHES = `
   SELECT key, max(time), now_ms(), now_ms() FROM device JOIN ring USING (station)
   WHERE time > pushed_through GROUP BY key`
 
-// Sets the clock above all stamps of the file. Makes instances that follow changes read all stations again.
+// Sets the newest stamp of the database above all stamps of the file. Makes instances that follow changes read all
+// stations again.
 const SET_CLOCK = `
   UPDATE clock SET per_station = $2, station_count = (SELECT count(*) FROM station),
     last = greatest(last, $1::bigint + 1), changes_since = greatest(last, $1::bigint + 1)`
 const NOTIFY = `SELECT pg_notify('${CHANNEL}', '')`
 
-// Replaces existing keys. No phone uses those, because the database has no stations and no instances.
+// Replaces existing VAPID keys. No phone uses them yet, because the database has no stations and no instances.
 const SET_KEYS =
   'INSERT INTO keyring (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value'
 
@@ -67,7 +68,7 @@ const COUNTS = `
 interface FillOptions {
   /** Minimum number of slots in each ring. */
   readonly perStation: number
-  /** The VAPID keys of Web Push as JSON; undefined if the source has none. */
+  /** The VAPID keys of Web Push as JSON; undefined if Web Push was never on. */
   readonly vapidKeys: string | undefined
 }
 

@@ -22,7 +22,7 @@ const EXPIRED = `SELECT DISTINCT station FROM device WHERE last_seen_at < $1 AND
 const slice = (table: string, rows: string) =>
   `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE ${rows} LIMIT ${SLICE_ROWS})) RETURNING 1`
 
-// The statement that deletes the rows also selects them, so a station that has just registered keeps its rows.
+// The statement that deletes the orphaned rows also selects them. So a station that has just registered keeps its rows.
 const orphansOf = (table: string, owner = 'station') =>
   `NOT EXISTS (SELECT FROM ${owner} WHERE ${owner}.key = ${table}.station)`
 const ORPHANS = [

@@ -11,8 +11,8 @@ export function openKeyring({ query }: Queries): Keyring {
   return {
     async settle(name, proposal) {
       await query(PROPOSE, [name, proposal])
-      // A separate statement is needed, because the first one cannot see the row of an instance that proposed a value
-      // at the same time.
+      // Reads in a second statement, because the first cannot see a row that another instance inserted at the same
+      // time.
       const [row] = await query<{ value: string }>(READ, [name])
       if (!row) throw new StoreError('store_fault')
       return row.value

@@ -81,7 +81,7 @@ async function openUntil(
   }
 }
 
-/** The parts that {@link begin} has opened. */
+/** The parts of the store that {@link begin} has opened. */
 interface Begun {
   readonly postgres: Postgres
   readonly instance: OwnInstance

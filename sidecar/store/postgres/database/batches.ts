@@ -70,7 +70,7 @@ class QueuedBatches<In, Out> implements Batches<In, Out> {
       this.#queue.push({ input, weight: rows, resolve, reject })
       if (this.#isStarting) return
       this.#isStarting = true
-      // Starts at the end of the caller's turn, so that all inputs that the caller adds in the turn share a statement.
+      // Starts in a microtask, so that all inputs that the caller adds synchronously share a statement.
       queueMicrotask(() => this.#start())
     })
   }

@@ -90,8 +90,8 @@ const SESSION: SessionSettings = {
   statement_timeout: STATEMENT_MS,
   idle_in_transaction_session_timeout: STATEMENT_MS,
 }
-// A statement on a connection of its own may run long, but must not wait long. An idle transaction is ended soon, so
-// that an instance that hangs in one does not block the others.
+// On a connection that one caller uses alone, a statement may run long, but must not wait long for a lock. An idle
+// transaction is ended soon, so that a hanging instance does not block the others.
 const OWN_SESSION: SessionSettings = {
   jit: 'off',
   client_min_messages: 'warning',

@@ -12,7 +12,7 @@ export function withoutNul(text: string): string {
  */
 export function byteaArray(items: readonly Uint8Array[]): Buffer {
   const packed = Buffer.allocUnsafe(items.reduce((sum, { length }) => sum + 4 + length, 20))
-  // The header: one dimension, no nulls, element type `bytea` (17), number of items, first index 1.
+  // The header of the array: one dimension, no nulls, element type `bytea` (17), number of items, first index 1.
   let offset = [1, 0, 17, items.length, 1].reduce((end, word) => packed.writeInt32BE(word, end), 0)
   for (const item of items) {
     offset = packed.writeInt32BE(item.length, offset)

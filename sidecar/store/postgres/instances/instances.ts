@@ -84,7 +84,7 @@ class NamedInstance implements OwnInstance {
 
   readonly list = async (): Promise<readonly Instance[]> => {
     const instances = await this.#postgres.read<Instance>(LIST)
-    // This process sees at once the note that it published. Other instances see that note after the next heartbeat.
+    // The note that this process published comes from memory. Other instances see it only after the next heartbeat.
     return instances.map((instance) =>
       instance.name === this.name ? { name: this.name, startedAt: instance.startedAt, note: this.#note } : instance,
     )

@@ -59,7 +59,7 @@ export interface Reading {
   readonly registeredAt: number
   /** The device of the request, or all devices of the station; never empty. */
   readonly devices: readonly DeviceReading[]
-  /** The options of the device of the request. */
+  /** The options of the requesting device. */
   readonly options: DeviceOptions
   /**
    * Stamp of the newest message of the station; 0 if there is none. If a device of the request wants acks, the stamp of
@@ -76,7 +76,10 @@ export interface Reading {
   readonly messages: readonly StoredMessage[]
 }
 
-/** The answer to a read. `station` is undefined if the station is not registered or has no such device. */
+/**
+ * The answer to a read of a station's messages. `station` is undefined if the station is not registered or has no such
+ * device.
+ */
 export interface Answer {
   /**
    * The newest stamp of the database. Messages stored before the read have at most this stamp; later messages have a
@@ -100,7 +103,8 @@ interface Read {
 }
 
 /**
- * Opens the reader. Reads that arrive at the same time, or while statements are in progress, share a statement.
+ * Opens the reader of messages and acks. Reads that arrive at the same time, or while statements are in progress, share
+ * a statement.
  *
  * The lineage of an answer consists of the timeline of the database, and of the number of times that its newest stamp
  * went back. A change of either means that a standby took over or that the database was restored. Then messages may be

@@ -69,11 +69,14 @@ interface PushQueueParts {
 
 /** The interface of the push queue for other modules of the store. */
 export interface SharedPushQueue extends PushQueue {
-  /** Records that this instance has just stored messages for these stations, and schedules the notifications. */
+  /**
+   * Records that this instance has just stored messages for these stations, and schedules the notification of their
+   * devices.
+   */
   stored(stations: readonly StationKey[]): void
 }
 
-/** Opens the queue in the shared table. */
+/** Opens the push queue in the shared table. */
 export function openPushQueue(parts: PushQueueParts): SharedPushQueue {
   return new PostgresPushQueue(parts)
 }
@@ -174,7 +177,7 @@ class PostgresPushQueue implements SharedPushQueue {
       coalesceMs,
     ]
     const settle = () => database.query<{ key: string; dueInMs: number }>(SETTLE, values)
-    // Retries the statement until the lease ends. Otherwise the next instance that claims these rows would notify the
+    // Retries the settlement until the leases end. Otherwise the next instance that claims these rows would notify the
     // phones again.
     const staying = await tryAgain(settle, clock.elapsed() + PUSH_LEASE_MS, clock)
     const dueInMs = new Map(staying.map((row) => [row.key, row.dueInMs]))
@@ -197,7 +200,10 @@ class PostgresPushQueue implements SharedPushQueue {
     return all.map(() => undefined)
   }
 
-  /** Updates the estimate of a row. Without `dueInMs`, the row was removed; otherwise it is due again in `dueInMs`. */
+  /**
+   * Updates the estimate of when a row is due. Without `dueInMs`, the row was removed; otherwise it is due again in
+   * `dueInMs`.
+   */
   #released(key: string, platform: Platform, dueInMs: number | undefined): void {
     if (dueInMs === undefined) {
       this.#estimates.forget(key)
@@ -220,7 +226,7 @@ class PostgresPushQueue implements SharedPushQueue {
   }
 }
 
-/** Returns the results of the tries as parameters of a statement. */
+/** Returns the results of the notifications as parameters of an SQL statement. */
 function resultColumns(all: readonly Leased[]): readonly SqlValue[] {
   return [
     all.map(({ result }) => result?.at ?? null),
@@ -245,7 +251,7 @@ function claimOf(row: ClaimRow): PushClaim {
     unpushed: { count, newest },
     tries,
     refusals,
-    // These durations are negative if the clock of the database was set back.
+    // The durations from the database are negative if its clock was set back.
     firstTryMs: Math.max(0, row.firstTryMs),
     waitedMs: Math.max(0, row.waitedMs),
   }

@@ -5,7 +5,7 @@ const OLDEST_SERVER = 150_000
 const ROUNDS = 5
 
 /**
- * Checks that the store can use the server at the other end of `connection`, a connection of `postgres`. Rejects with
+ * Checks that the store can use the PostgreSQL server of `connection`, which must belong to `postgres`. Rejects with
  * `database_too_old`, `database_read_only` or `database_pooled`. Changes nothing.
  */
 export async function demandServer(
@@ -21,8 +21,8 @@ export async function demandServer(
 }
 
 /**
- * Checks that each connection has a session of its own. A pooler may run each statement in any session. Then both
- * connections share a session, or the session changes. Settings, prepared statements and LISTEN would be lost.
+ * Checks that each connection has a session of its own. Behind a pooler, two connections may share a session, or the
+ * session of a connection may change. Then settings, prepared statements and LISTEN would be lost.
  */
 async function demandSessions(first: Queries, second: Queries): Promise<void> {
   const pids = []

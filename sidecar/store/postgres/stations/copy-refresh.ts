@@ -45,7 +45,7 @@ export class CopyRefresh {
   readonly #copy: StationCopy
   readonly #proven: Map<StationKey, number>
   readonly #clock: Clock
-  /** The timeline from which `load` read all stations. */
+  /** The timeline of the PostgreSQL server from which `load` read all stations. */
   #loadedTimeline = 0
   #isRefreshing = false
   #isStale = false
@@ -73,7 +73,7 @@ export class CopyRefresh {
     const provenRows = await read<{ key: StationKey; registeredAt: number }>(PROVEN)
     this.#proven.clear()
     for (const { key, registeredAt } of provenRows) this.#proven.set(key, registeredAt)
-    // All pages are from one timeline, because a change of the timeline ends all connections.
+    // All pages of stations are from one timeline, because a change of the timeline ends all connections.
     this.#loadedTimeline = timeline()
     this.#copy.replace(records, snapshot?.version ?? 0)
   }

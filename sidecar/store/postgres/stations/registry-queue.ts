@@ -6,10 +6,10 @@ import { toStoreError } from '../database/postgres-error.ts'
 
 /**
  * Limit of a statement, in units of {@link weightOf}. A statement locks the clock row, and messages wait for that lock:
- * 15 ms for 100 new tokens, 65 ms for 100 new stations.
+ * 15 ms for 100 new push tokens, 65 ms for 100 new stations.
  */
 const STATEMENT_WEIGHT = 100
-/** Limit of the queue, in units of {@link weightOf}: five seconds of new tokens, or 80 MB of avatars. */
+/** Limit of the queue, in units of {@link weightOf}: five seconds of new push tokens, or 80 MB of avatars. */
 const MOST_WAITING = 10_000
 /**
  * Number of characters of an avatar that add one unit of weight. A registration with the largest avatar weighs nine.
@@ -34,7 +34,7 @@ interface RegistryQueueParts {
 export interface RegistryQueue {
   /** Registers a station, in one statement with other waiting registrations. */
   register(registration: Registration): Promise<RegisterOutcome>
-  /** Runs any other write. It shares no statement with others. */
+  /** Runs a write that is not a registration. It shares no statement with other writes. */
   write<T>(work: () => Promise<T>): Promise<T>
 }
 
@@ -80,8 +80,8 @@ export function openRegistryQueue({ registerAll, clock }: RegistryQueueParts): R
   }
 
   /**
-   * Registers a group in one statement. If the statement fails, tries each registration alone, so that only the faulty
-   * one fails.
+   * Performs a group of registrations in one statement. If the statement fails, tries each registration alone, so that
+   * only the faulty one fails.
    */
   async function registerGroup(group: readonly WaitingRegistration[]): Promise<void> {
     try {

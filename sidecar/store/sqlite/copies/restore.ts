@@ -151,8 +151,8 @@ async function claimFormer(path: string, keptPath: string): Promise<Former> {
       await discard(keptPath)
       throw fault
     }
-    // A damaged database may be the reason for the restore. No process has it open, because it is not locked. Its last
-    // stamp is close to the file's modification time.
+    // A damaged database may be the reason for the restore, so it is no obstacle. No process has it open, because it is
+    // not locked. Its newest stamp cannot be read, but is close to the file's modification time.
     return { exists: true, reserved: Math.floor(file.mtimeMs) + STAMPS_AHEAD_MS, release: async () => {} }
   }
 }
@@ -185,7 +185,7 @@ async function copyAndCheck(
 ): Promise<{ readonly stations: number; readonly messages: number }> {
   await copyFile(source, draft, constants.COPYFILE_EXCL)
   await restrictFile(draft)
-  // A backup made by the sidecar has no log, but a file copied by hand from a running sidecar may have one.
+  // A backup made by the sidecar has no write-ahead log, but a file copied by hand from a running sidecar may have one.
   await copyFile(`${source}-wal`, `${draft}-wal`).catch(() => undefined)
   const connection = await connect(draft, 0)
   try {
@@ -217,7 +217,8 @@ async function giveTo(example: string, draft: string): Promise<void> {
 }
 
 /**
- * Makes the file available at `keptPath` too. It also stays at `path`, so that a start always finds a database there.
+ * Makes the former database available at `keptPath`. It also stays at `path`, so that a start always finds a database
+ * there.
  */
 async function keep(path: string, keptPath: string): Promise<void> {
   // On file systems without hard links, copies the file instead.

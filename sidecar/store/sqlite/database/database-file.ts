@@ -39,7 +39,7 @@ export async function restrictFile(path: string): Promise<void> {
   for (const file of [path, `${path}-wal`]) {
     const mode = await stat(file).then(
       (status) => status.mode & 0o777,
-      () => OWNER_ONLY, // no log yet
+      () => OWNER_ONLY, // the write-ahead log does not exist yet
     )
     if (mode !== OWNER_ONLY) await chmod(file, OWNER_ONLY)
   }

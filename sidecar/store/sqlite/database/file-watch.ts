@@ -12,7 +12,10 @@ export interface FileWatch {
   close(): Promise<void>
 }
 
-/** Interval of the checks. A loss must be noticed within three intervals. A check costs two system calls. */
+/**
+ * Interval at which the database files are checked. A deleted or replaced file must be noticed within three intervals.
+ * A check costs two system calls.
+ */
 const CHECK_EVERY_MS = 3000
 
 const REMEDY =

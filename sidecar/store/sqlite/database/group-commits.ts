@@ -128,7 +128,7 @@ class GroupCommits implements Database {
   }
 
   async #work(): Promise<void> {
-    await Promise.resolve() // waits for the caller's turn to end, so that all lines of a chunk share a transaction
+    await Promise.resolve() // lets the caller first add all its writes, so that they share a transaction
     while (this.#writes.length > 0 || this.#reads.length > 0 || this.#bulkyReads.length > 0) {
       if (this.#writes.length > 0) await this.#runner.commit(this.#takeBatch())
       for (const read of this.#reads.splice(0, READS_IN_A_ROW)) await read.run()

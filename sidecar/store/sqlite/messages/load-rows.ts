@@ -107,9 +107,9 @@ interface LoadedPage {
 }
 
 /**
- * Returns the number of dropped rows of each station. If the rings have grown, rows that were dropped from the smaller
- * rings stay dropped, because the rings would otherwise have gaps. If this work is interrupted, the next start repeats
- * it.
+ * Fits the rings to `perStation` slots, and returns the number of dropped rows of each station. If the rings have
+ * grown, rows that were dropped from the smaller rings stay dropped, because the rings would otherwise have gaps. If a
+ * crash interrupts the change, the next start repeats it.
  */
 async function fitRings(
   connection: Connection,

@@ -37,7 +37,7 @@ interface Entry {
   tries: number
   refusals: number
   firstTryAt: number
-  /** The result of the last try; undefined before the first. */
+  /** The result of the last try to notify the device; undefined before the first try. */
   result: PushResult | undefined
 }
 
@@ -62,7 +62,7 @@ interface PushQueueParts {
 
 /** The interface of the push queue for other modules of the store. */
 export interface MemoryPushQueue extends PushQueue {
-  /** Writes the settlements that are not in the file yet. */
+  /** Writes the push marks that are not in the file yet. */
   seal(tx: Transaction): Promise<void>
   /** Returns whether the device has a pending notification. */
   isPending(station: StationKey, id: DeviceId): boolean
@@ -70,7 +70,7 @@ export interface MemoryPushQueue extends PushQueue {
   lastResult(station: StationKey, id: DeviceId): PushResult | undefined
 }
 
-/** Opens the queue. It begins with the notifications that the previous process did not send. */
+/** Opens the push queue. It begins with the notifications that the previous process did not send. */
 export async function openPushQueue(queries: Queries, parts: PushQueueParts): Promise<MemoryPushQueue> {
   return new SqlitePushQueue(parts, await withUnpushed(queries, parts.rings))
 }
@@ -93,9 +93,9 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
  */
 class SqlitePushQueue implements MemoryPushQueue {
   readonly #parts: PushQueueParts
-  /** The entries by {@link deviceKey}. */
+  /** The entries of the queue, by {@link deviceKey}. */
   readonly #entries = new Map<string, Entry>()
-  /** Due entries in the order in which they became due, by the platform that the device had then. */
+  /** Due entries by platform, in the order in which they became due. A device may have changed its platform since. */
   readonly #due: Record<Platform, Set<Entry>> = { android: new Set(), ios: new Set(), webpush: new Set() }
   readonly #marks: PushMarks
   readonly #listeners: (() => void)[] = []
@@ -226,7 +226,7 @@ class SqlitePushQueue implements MemoryPushQueue {
 
   #becomeDue(entry: Entry): void {
     const platform = this.#deviceOf(entry)?.platform
-    // If the device was unregistered meanwhile, removes its entry.
+    // If the device was unregistered while its entry waited, removes the entry.
     if (platform === undefined) this.#entries.delete(deviceKey(entry.key, entry.id))
     else this.#due[platform].add(entry)
   }
@@ -265,8 +265,8 @@ class SqlitePushQueue implements MemoryPushQueue {
         const { registeredAt = 0, options = NO_OPTIONS } = this.#deviceOf(entry) ?? {}
         // If the device was unregistered and registered again, messages before the new registration are excluded.
         const stamps = rings.newer(entry.key, Math.max(entry.since, registeredAt))
-        // Do not `await` between reading the stamps and this line. Otherwise this line could erase the `againAt` of a message
-        // that is missing from `stamps`.
+        // Do not `await` between reading the stamps and this line. Otherwise this line could erase the `againAt` of a
+        // message that `stamps` lacks.
         entry.againAt = undefined
         const isSelective = hasOptions(options) || rings.hasOtherSsids(entry.key)
         return { entry, stamps, options, isSelective }

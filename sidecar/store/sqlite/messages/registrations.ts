@@ -49,8 +49,8 @@ export class Registrations {
 
   readonly register: Write<Registration, RegisterOutcome> = {
     run: (tx, inputs) => eachInTurn(inputs, (registration) => this.#register(tx, registration)),
-    // With these weights, the limits of the queue allow 50 MB of waiting avatars, and 1 MB of avatars in one
-    // transaction.
+    // A longer avatar weighs more. So the limits of the queue allow 50 MB of waiting avatars, and 1 MB of avatars in
+    // one transaction.
     weight: ({ avatar }) => 1 + Math.floor((avatar?.image.length ?? 0) / AVATAR_CHARACTERS_A_ROW),
   }
 

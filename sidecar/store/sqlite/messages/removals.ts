@@ -45,7 +45,7 @@ async function removeOne(tx: Transaction, memory: StationMemory, removal: Remova
   return remaining.length > 0 ? 'devices' : 'station'
 }
 
-/** Returns whether the device still has its first push token. */
+/** Returns whether the push token of the device has never changed. */
 async function hasFirstToken(tx: Transaction, key: StationKey, device: Device): Promise<boolean> {
   const [row] = await tx.all<{ yes: number }>(HAS_FIRST_TOKEN, key, device.id)
   return row?.yes === 1

@@ -112,7 +112,7 @@ export class StationMemory {
     return this.#lastSeenInFile.get(device) ?? 0
   }
 
-  /** Sets the time at which the device was last seen, according to the file. */
+  /** Records the `lastSeenAt` that the file has for the device. */
   setLastSeenInFile(device: SeenDevice, time: number): void {
     this.#lastSeenInFile.set(device, time)
   }

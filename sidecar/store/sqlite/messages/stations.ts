@@ -160,7 +160,8 @@ class SqliteStations implements StationTable {
 
   readonly avatars = async (keys: readonly StationKey[]): Promise<ReadonlyMap<StationKey, AvatarRecord>> => {
     const avatars = new Map<StationKey, AvatarRecord>()
-    // Reads at least one slice, even without keys, because `/healthz` calls this to check that the file is readable.
+    // Queries the file even if `keys` is empty, because `/healthz` calls this method to check that the file is
+    // readable.
     for (let first = 0; first === 0 || first < keys.length; first += AVATARS_PER_READ) {
       const slice = JSON.stringify(keys.slice(first, first + AVATARS_PER_READ))
       const rows = await this.#database.readBehind((reading) => reading.all<AvatarRow>(AVATARS, slice))
