@@ -88,8 +88,8 @@ export class AnswerQueue {
 }
 
 /**
- * Releases the reservation when the response closes. If the response is closed already, because the client
- * disconnected, releases the reservation at once.
+ * Releases the bytes reserved for an answer when its response closes. If the client has already disconnected, releases
+ * them at once.
  */
 export function releaseAfter(response: ServerResponse, reservation: Reservation): void {
   if (response.closed) reservation.release()

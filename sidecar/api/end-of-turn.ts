@@ -2,8 +2,8 @@
 export interface AtEndOfTurn<Item> {
   add(item: Item): void
   /**
-   * Plans one more run in this turn, after all work that is planned for the end of the turn so far. The run handles the
-   * items that this work adds.
+   * Handles the collected items once more in this turn, after all work that is planned for the end of the turn so far.
+   * So items that this work adds are handled in the same turn.
    */
   runLast(): void
 }

@@ -78,7 +78,7 @@ export class RequestHandler {
     const { warnOfProxy, clientOf, limit, clock, metrics, answers } = this.#parts
     warnOfProxy(request)
     const client = clientOf(request.socket.remoteAddress, headerText(request.headers['x-forwarded-for']))
-    // The rate limit comes first. So requests that fail count too, and the body of a request over the limit is not
+    // The rate limit is checked first. So requests that fail count too, and the body of a request over the limit is not
     // read.
     if (!limit.take(client, clock.elapsed())) {
       this.#dropOverLimit({ request, response, client }, 'requests')

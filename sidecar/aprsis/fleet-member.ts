@@ -50,7 +50,10 @@ export class FleetMember implements Member {
     return this.#settled
   }
 
-  /** Marks the member as settled after 5 s, and then calls `onSettled`. Does nothing if this is already scheduled. */
+  /**
+   * Marks the connection as settled after 5 s, and then calls `onSettled`. Further calls before {@link unsettle} have
+   * no effect.
+   */
   settle(onSettled: () => void): void {
     this.#settling ??= this.#clock.after(OVERLAP_MS, () => {
       this.#settled = true

@@ -59,12 +59,12 @@ export class Fleet {
   readonly #limits: FleetLimits
   readonly #unconfirmed: UnconfirmedFilters
   readonly #isHeard = watchHeard()
-  /** The members by id, newest last. */
+  /** The connections by id, newest last, except the retired ones. */
   readonly #members = new Map<number, FleetMember>()
   readonly #leaving = new Set<FleetMember>()
   #wanted: ReadonlySet<StationKey> | undefined
   #leftOut: readonly StationKey[] = []
-  /** The connections that the plan has yet to open. Each is represented by its set of stations. */
+  /** The connections that are planned but not opened yet. Each is represented by its set of stations. */
   #toOpen: readonly ReadonlySet<StationKey>[] = []
   #tidying: Timer | undefined
   #lastId = 0
@@ -214,7 +214,9 @@ export class Fleet {
     this.#tidying = undefined
   }
 
-  /** Replaces the connections with unconfirmed filters. Each new login line contains the new filter. */
+  /**
+   * Replaces each connection that is `unconfirmed`. The login line of the new connection contains the newest filter.
+   */
   #renewUnconfirmed(): void {
     if (this.#closing || !this.#wanted) return
     for (const member of this.#members.values()) if (member.state === 'unconfirmed') member.mustRenew = true
@@ -244,7 +246,7 @@ export class Fleet {
     this.#lacksCallsign = lacksCallsign
   }
 
-  /** Schedules a step for the end of this turn of the event loop. Several calls in one turn schedule only one step. */
+  /** Schedules {@link #step} for the end of this turn of the event loop. Several calls in one turn schedule it once. */
   #planStep(): void {
     if (this.#isStepPlanned) return
     this.#isStepPlanned = true
@@ -267,7 +269,7 @@ export class Fleet {
     this.#parts.onChange()
   }
 
-  /** Carries out a step. Returns false if the step is not possible now. */
+  /** Opens, changes or closes the connection that a {@link Step} names. Returns false if that is not possible now. */
   #apply(step: Step): boolean {
     if (step.kind === 'open') return this.#open()
     const member = this.#members.get(step.id)
@@ -350,7 +352,7 @@ export class Fleet {
   #onConnectionChange(member: FleetMember): void {
     const { state } = member
     if (state === 'closed') this.#leaving.delete(member)
-    // In the state `up`, the server has the connection's newest filter, so no renewal is needed.
+    // In the state `up`, the server has the connection's newest filter, so the connection need not be replaced.
     if (state === 'up') member.mustRenew = false
     if (state !== 'up' || !this.#members.has(member.id)) member.unsettle()
     else member.settle(() => this.#planStep())

@@ -33,7 +33,7 @@ export interface LinkParts {
   readonly shared?: ElectionStore | undefined
 }
 
-/** The state of the link, for readiness and the status page. */
+/** The state of the link to APRS-IS, for readiness and the status page. */
 export interface LinkStatus {
   /** Whether the filters set at the servers contain all stations, except those for which no filter has room. */
   readonly ready: boolean
@@ -41,7 +41,7 @@ export interface LinkStatus {
   readonly connected: boolean
   /** Whether at least one login is verified, so that acks can be sent. */
   readonly verified: boolean
-  /** Whether reading is paused because the pipeline does not keep up. */
+  /** Whether reading from the connections is paused, because too many received lines are still being processed. */
   readonly paused: boolean
   /** Number of stations for which no filter has room. */
   readonly leftOut: number
@@ -116,7 +116,8 @@ export class Link {
    * covers all changes up to then.
    */
   refilter(): void {
-    // The delay starts at the first change, so that a steady stream of changes cannot postpone the update forever.
+    // The delay starts at the first change of the stations, so that a steady stream of changes cannot postpone the
+    // filter update forever.
     if (this.#closing || this.#debounce) return
     const { clock, settings } = this.#parts
     this.#debounce = clock.after(settings.filterDebounceMs, () => {
@@ -173,7 +174,7 @@ export class Link {
     }
   }
 
-  /** Calls `listener` after each change of the status. Returns a function that removes the listener. */
+  /** Calls `listener` after each change of {@link status}. Returns a function that removes the listener. */
   onStatus(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

@@ -23,7 +23,10 @@ export interface Cursor {
    * Calls `ask` with the cursor to request newer messages, passes them to the app's store, and then moves the cursor.
    */
   take<Answer extends News>(ask: (since: number) => Promise<Answer>): Promise<Answer>
-  /** Stores the hash of the station's avatar at the server; undefined if the server does not know the station. */
+  /**
+   * Stores the hash that the server reported for the station's avatar. `avatarHash` is undefined if the server does not
+   * know the station.
+   */
   confirm(avatarHash: string | undefined): Promise<void>
 }
 

@@ -26,7 +26,7 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
   readonly pushToken: string
   /** Whether the sidecar acknowledges messages in the station's name. Default: false, so the app must do it. */
   readonly ackMessages?: boolean
-  /** Whether this phone also gets the messages to the other SSIDs of its callsign. Default: false. */
+  /** Whether this phone also receives messages addressed to other SSIDs of its callsign. Default: false. */
   readonly anySsid?: boolean
   /** Whether the app gets the acks and rejections that the station receives. Default: false. */
   readonly wantAcks?: boolean
@@ -319,7 +319,7 @@ class StationPhone implements PhoneClient {
   }
 
   #isHeartbeatDue(): boolean {
-    // The timer may be late, because timers stop while the phone sleeps. So the time is checked too.
+    // The heartbeat timer may be late, because timers stop while the phone sleeps. So the time is checked too.
     return this.#registeredAt === undefined || Math.abs(this.#timers.now() - this.#registeredAt) >= HEARTBEAT_MS
   }
 

@@ -20,7 +20,8 @@ export function addressIsReadable({ database }: Settings): readonly Problem[] {
   if (urls.some(isInvalid)) return problem('is not a valid address of a PostgreSQL database')
   const { searchParams } = new URL(addresses[0] ?? '')
   if (searchParams.size === 0) return []
-  // The message does not show the parameter's name, because it may be part of a password that contains a question mark.
+  // The message does not show the parameter's name. If a password contains an unescaped `?`, that name may contain the
+  // rest of the password.
   return problem(
     'has a parameter',
     'Remove everything from the ? on. The sidecar always uses TLS to another machine and checks its certificate, by databaseTls.caFile if that is set. It needs no other parameters.',
@@ -56,7 +57,7 @@ export function vapidKeysAreShared(
     readFile(webpush.keyFile)
     return []
   } catch (error) {
-    // Another rule reports other problems with the key file.
+    // Another rule reports a key file that exists but cannot be read.
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return []
   }
   return [

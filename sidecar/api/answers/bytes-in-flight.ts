@@ -2,7 +2,7 @@ import type { ClientAddress } from '../requests/client-address.ts'
 
 /** A number of bytes in flight that is reserved for one answer. */
 export interface Reservation {
-  /** Ends the reservation. Idempotent. */
+  /** Releases the reserved bytes. Idempotent. */
   release(): void
 }
 

@@ -30,8 +30,8 @@ export class WriteDeadlines {
   }
 
   /**
-   * Watches an answer of `bytes` bytes until its response closes. If the deadline passes first, calls `onLate` and
-   * closes the connection.
+   * Sets the deadline by which the client must have read an answer of `bytes` bytes. If `response` has not closed by
+   * then, calls `onLate` and closes the connection.
    */
   watch(response: ServerResponse, bytes: number, onLate: () => void): void {
     this.#waiting.set(response, { deadline: this.#clock.elapsed() + MIN_MS + bytes / BYTES_PER_MS, onLate })

@@ -32,7 +32,7 @@ export function avatarsEndpoint({ check, store, avatars, inFlight, countRequests
   return async (received, client) => {
     const body = check(received)
     const key = claimedStation(body)
-    // Subtracts 1, because the handler has already counted the request once.
+    // The handler has already counted this request once, so 1 is subtracted.
     const more = Math.ceil(body.stations.length / STATIONS_PER_COUNT) - 1
     if (more > 0 && !countRequests(client, more)) return { kind: 'drop', limit: 'requests' }
     if (!(await store.stations.find(key))) throw new ApiError('not_registered')

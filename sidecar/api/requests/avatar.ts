@@ -29,8 +29,8 @@ const MAX_IMAGE_CHARACTERS = 24_000
 const MAX_ICON_CHARACTERS = 64
 
 /**
- * Decides how a registration changes the station's avatar. An absent icon or image is treated as empty. An absent hash
- * is not compared.
+ * Decides how a registration changes the station's avatar. An absent icon or image is treated as empty. A hash in the
+ * request must be that of its icon and image.
  */
 export function decideAvatar(fields: AvatarFields): AvatarDecision {
   // Without `avatarUpdate`, the request does not contain the whole avatar, so icon and image are ignored. They are not
@@ -61,7 +61,7 @@ export function avatarHash(icon: string, image: string): string {
 
 function iconFault(icon: string): string | undefined {
   if (icon.length > MAX_ICON_CHARACTERS) return `An icon's name has at most ${MAX_ICON_CHARACTERS} characters.`
-  // If a name could contain a line break, two different avatars could have the same hash.
+  // If an icon's name could contain a line break, two different avatars could have the same hash.
   if (/\p{Cc}/u.test(icon)) return "An icon's name has no control characters."
   // Every answer with this avatar would contain an unpaired surrogate, and strict JSON parsers would refuse the answer.
   return /\p{Cs}/u.test(icon)

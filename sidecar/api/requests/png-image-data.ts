@@ -71,7 +71,7 @@ export function imageDataFault(header: ImageHeader, compressed: Buffer): string 
   return undefined
 }
 
-/** Returns the size of each row in order, in bytes. Each row begins with one byte that names its filter. */
+/** Returns the size of each row of the image in order, in bytes. The first byte of each row names its PNG filter. */
 function rowBytes({ width, height, bitDepth, colour, interlaced }: ImageHeader): readonly number[] {
   return (interlaced ? ADAM7 : WHOLE).flatMap(([column, row, columnStep, rowStep]) => {
     const columns = Math.ceil((width - column) / columnStep)

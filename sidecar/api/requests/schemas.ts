@@ -17,7 +17,7 @@ export interface BodyChecks {
 }
 
 /**
- * Creates the checks of all endpoints. Each check is compiled when it is first used, because compiling all of them
+ * Creates the checks of all request bodies. Each check is compiled when it is first used, because compiling all of them
  * would delay the start by some milliseconds. `allowPrivate`: whether a Web Push subscription may name a push service
  * in a private network.
  */

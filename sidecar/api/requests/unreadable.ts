@@ -29,12 +29,12 @@ export function trackUnanswered(): Unanswered {
     asked: (request) => void openOn(request.socket).add(request),
     answered(request, response) {
       const forget = () => requests.get(request.socket)?.delete(request)
-      // Usually the kernel has already taken the whole answer. This check is cheaper than a listener.
+      // Usually the kernel has already taken the whole answer. Checking that first is cheaper than adding a listener.
       if (response.writableFinished) forget()
       else response.on('close', forget)
     },
-    // Incomplete requests do not count. One of them may be the unreadable request itself, and that request can be
-    // answered.
+    // Only complete requests count as unanswered. An incomplete one may be the unreadable request itself, which can
+    // still be answered.
     has: (socket) => [...(requests.get(socket) ?? [])].some(({ complete }) => complete),
   }
 }

@@ -5,7 +5,10 @@ import { messageRecord } from '../answers/message-record.ts'
 
 /** A station's newest messages in the encoding of the API, ready to be sent. */
 export interface ReadyRing {
-  /** Time of the station's registration. After a new registration, messages of an earlier one must not be sent. */
+  /**
+   * Time of the station's registration. After a new registration, messages stored under an earlier one must not be
+   * sent.
+   */
   readonly registeredAt: number
   /** The ring contains every message of the station's history that is newer than this server time. */
   readonly completeFrom: number
@@ -25,18 +28,21 @@ export interface ReadyRing {
    * a ring that changes often would take several times their size until the next garbage collection.
    */
   space: Buffer
-  /** Whether an answer uses bytes of `space`. Then records may be appended, but existing bytes must not change. */
+  /**
+   * Whether an answer may still read bytes of `space`. Then records may be appended, but existing bytes must not
+   * change.
+   */
   shared: boolean
-  /** The slice that the last request got; undefined after a new message. */
+  /** The {@link Slice} that the last request got; undefined after a new message. */
   slice: Slice | undefined
 }
 
 /** The messages of a ring that are newer than a cursor, and the avatar hashes of their senders, in one snapshot. */
 export interface Slice {
-  /** Position in the ring of the slice's first message. */
+  /** Index, in the ring, of the first message of this slice. */
   readonly first: number
   readonly avatarChanges: number
-  /** The records, oldest first, separated by commas as in a JSON array. They remain valid when the ring changes. */
+  /** The JSON records of the messages, oldest first, separated by commas. They remain valid when the ring changes. */
   readonly records: Buffer
   readonly avatars: JsonText
   /** The compressed beginning of an answer, with records and avatars. */

@@ -14,7 +14,10 @@ export interface RingCache {
   readonly bytes: number
 }
 
-/** The beginning of an answer in `head`. Its JSON object is not closed yet, so the endpoint can append members. */
+/**
+ * New messages for a device. `head` is the beginning of the answer. Its JSON object is not closed yet, so the endpoint
+ * can append members.
+ */
 export interface NewMessages {
   readonly head: BodyHead
   readonly serverTime: number

@@ -91,8 +91,8 @@ export class RingMemory {
   }
 
   /**
-   * Returns the messages newer than `since`, with avatar hashes. Reuses the slice of the last request if it has the
-   * same messages and no avatar has changed. The next request usually needs the same slice.
+   * Returns the ring's messages newer than `since`, with avatar hashes. Reuses the {@link Slice} of the last request if
+   * it has the same messages and no avatar has changed. The next request usually needs the same messages.
    */
   #sliceOf(ring: ReadyRing, since: number): Slice {
     const first = firstNewer(ring.stamps, since)

@@ -34,7 +34,7 @@ export class SharedRings implements RingCache {
   readonly #history: Pick<History, 'since' | 'perStation'>
   readonly #memory: RingMemory
   readonly #log: Log
-  /** Lineage of the history when the cached rings were read. It changes when the database may have lost messages. */
+  /** The history's `lineage` when the cached rings were read. It changes when the database may have lost messages. */
   #lineage: string | undefined
 
   constructor({ stations, history, memory, log }: SharedRingsParts) {
@@ -72,7 +72,7 @@ export class SharedRings implements RingCache {
       cached ?? uncounted(createRing({ registeredAt, completeFrom: since, newestDropped, messages }, perStation))
     const { ring } = current
     ring.newestDropped = Math.max(ring.newestDropped, newestDropped)
-    // A simultaneous request may already have added some of these messages, or newer ones.
+    // A simultaneous request may already have added some of these messages, or newer ones, to the ring.
     for (const message of messages) if (message.stamp > (ring.stamps.at(-1) ?? 0)) addToRing(ring, message, perStation)
     // The history no longer has some of the cached messages. Messages to other SSIDs, which are not cached, replaced
     // them in the history.

@@ -5,7 +5,7 @@ import type { Slice } from './ready-ring.ts'
 const BEFORE_RECORDS = Buffer.from('{"messages":[')
 const BEFORE_AVATARS = '],"avatars":'
 
-/** Returns the beginning of an answer that contains `slice`. */
+/** Returns the beginning of an answer: the messages and avatar hashes of `slice`. */
 export function sliceHead(slice: Slice, compressed: BodyHead['compressed']): BodyHead {
   return {
     bytes: lengthOf(slice),

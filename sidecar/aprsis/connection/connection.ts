@@ -80,7 +80,7 @@ export interface ConnectionParts {
    * Whether a newer connection logs in with the same callsign. The server then ends this connection, which is no fault.
    */
   readonly hasSuccessor: () => boolean
-  /** Called after each change of the status. */
+  /** Called after each change of {@link Connection.status}. */
   readonly onChange: () => void
 }
 
@@ -106,7 +106,7 @@ export class Connection {
   #sinceMs: number
   #session: Session | undefined
   #login: LoginAnswer | undefined
-  /** Starts the next try in the state `waiting`. While logged in, marks the login as stable. */
+  /** In the state `waiting`, this timer starts the next try. While logged in, it marks the login as stable. */
   #timer: Timer | undefined
   #moves = 0
   #moving = false
@@ -294,8 +294,8 @@ export class Connection {
     this.#moving = true
     this.#login = undefined
     this.#timer?.cancel()
-    // If only one server has this address, each new login reaches the same server again. So only the first attempt is
-    // logged at level info.
+    // If only one server has this address, each new login reaches the same server again. So only the first attempt to
+    // reach another server is logged at level info.
     const report = this.#moves === 1 ? log.info : log.debug
     report(
       'upstream-moves',

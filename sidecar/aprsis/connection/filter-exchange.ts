@@ -4,7 +4,7 @@ import { confirmationLine, filterLine, isAboutFilter } from '../protocol/filter.
 
 const ANSWER_TIMEOUT_MS = 10_000
 
-/** Limit of times that a `#filter` line is sent while the server does not answer. */
+/** Maximum number of times that the same `#filter` line is sent to a server that does not answer. */
 const TRIES = 2
 
 /**

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 
-/** Limit of packet lines that the pipeline has not finished. Above it, the sockets are not read. */
+/** Limit of packet lines that are not processed yet. Above it, the sockets are not read. */
 const MAX_UNSETTLED_LINES = 5000
 
 interface LineIntakeParts {
@@ -14,10 +14,10 @@ interface LineIntakeParts {
 }
 
 /**
- * Passes packet lines from all sessions to the pipeline, and limits how many the pipeline processes at a time.
+ * Passes packet lines from all sessions to `receive`, and limits how many lines it processes at a time.
  *
- * - The intake is *full* when more than 5,000 lines are unsettled, until fewer than 2,500 are left. A full intake still
- *   accepts lines that were already read from a socket.
+ * - The intake is *full* when more than 5,000 lines are in process, until fewer than 2,500 are left. A full intake
+ *   still accepts lines that were already read from a socket.
  * - After {@link close}, it drops every line.
  */
 export class LineIntake {
@@ -42,7 +42,7 @@ export class LineIntake {
     return this.#lastPacketAt
   }
 
-  /** Accepts packet lines as Latin-1, without line ends. Never throws; a failure of the pipeline is logged. */
+  /** Accepts packet lines as Latin-1, without line ends. Never throws; if processing fails, the error is logged. */
   take(lines: readonly string[]): void {
     if (this.#closed) return
     this.#lastPacketAt = this.#parts.clock.now()
@@ -57,7 +57,7 @@ export class LineIntake {
     this.#closed = true
   }
 
-  /** Resolves once the pipeline has settled all accepted lines. */
+  /** Resolves once every accepted line is stored, dropped or lost. */
   settled(): Promise<void> {
     return this.#unsettled === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve))
   }

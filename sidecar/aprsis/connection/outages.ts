@@ -79,7 +79,7 @@ export class Outages {
     const { callsign, log, random } = this.#parts
     this.#failures += 1
     const retryInMs = backoffMs(this.#failures, random())
-    // An outage is logged as a warning once, not at each try. If it began with a drop that was logged, the failures
+    // An outage is logged as a warning once, not at each try. If the lost login at its start was logged, the failures
     // that follow are logged at level debug.
     const isFirst = this.#failures === 1 && (this.#drops === 0 || !isPowerOfTwo(this.#drops))
     const report = wasLoggedIn || isFirst ? log.warn : log.debug

@@ -7,7 +7,7 @@ import { Session } from './session.ts'
 
 /** The result of a test login. */
 export interface ProbeOutcome {
-  /** The login callsign of the probe. */
+  /** The callsign of the test login. */
   readonly callsign: string
   /** The server's name, and whether the server accepted the passcode; undefined if the login failed. */
   readonly login: { readonly server: string; readonly verified: boolean } | undefined
@@ -28,7 +28,8 @@ export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<P
   const otherCallsigns =
     loginCallsignCount(configured) > 1 ? loginCallsigns(configured).filter((callsign) => callsign !== configured) : []
   const callsign = otherCallsigns.at(-1) ?? configured
-  // These two filters request only messages to the login callsign, which the server sends anyway.
+  // The login line has the first filter, and `#filter` sets the second. Both request only messages to the login
+  // callsign, which the server sends anyway.
   const [first, second] = [`g/${callsign}`, `g/${callsign}/${callsign}-0`]
   return new Promise((resolve) => {
     let login: ProbeOutcome['login']

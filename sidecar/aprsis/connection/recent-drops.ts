@@ -9,7 +9,7 @@ const MAX_KEPT = 20
  */
 export const FLAPPING_DROPS = 3
 
-/** The likely cause and remedy, for the log and the status page. */
+/** The likely cause of a flapping connection, and the remedy, for the log and the status page. */
 export const LIKELY_CAUSE_OF_FLAPPING =
   'Probably another program logs in with the same callsign, and the server drops the older login each time: set aprsis.callsign to an SSID that nothing else uses.'
 

@@ -128,7 +128,7 @@ export class Session {
   send(line: string): boolean {
     if (!this.#login?.verified || this.#phase !== 'open') return false
     if (!this.#socket.writable || this.#socket.writableLength > MAX_UNSENT_BYTES) return false
-    // The check of the first character also prevents lines that the server would treat as a command.
+    // The first character must be a letter or digit, because the server treats a line such as `#filter` as a command.
     if (!/^[A-Za-z0-9][^\r\n\0]*$/.test(line) || Buffer.byteLength(line) > MAX_PACKET_LINE_BYTES) return false
     this.#write(line)
     return true

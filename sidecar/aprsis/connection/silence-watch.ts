@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '../../clock.ts'
 
 /**
- * Interval of the check, in milliseconds. APRS-IS servers send a comment line every 20 s. So a connection without a
- * complete line for {@link SILENT_TICKS} intervals is dead. Single bytes prove nothing, because some middleboxes send
- * them on a dead connection.
+ * Interval at which the silence is checked, in milliseconds. APRS-IS servers send a comment line every 20 s. So a
+ * connection without a complete line for {@link SILENT_TICKS} intervals is dead. Single bytes prove nothing, because
+ * some middleboxes send them on a dead connection.
  */
 const TICK_MS = 15_000
 const SILENT_TICKS = 5

@@ -2,7 +2,7 @@ import type { StationKey } from '../../messages/store.ts'
 import { emptyFilterBytes, type FilterForm, filterBytes, IN_PLACE_BYTES, stationBytes } from '../protocol/filter.ts'
 import { LOGIN_FILTER_BYTES } from '../protocol/login.ts'
 
-/** An existing connection, with the data that planning needs. */
+/** An existing connection, with the data that {@link planConnections} needs. */
 export interface Carrier {
   readonly id: number
   /** The stations in the connection's filter. Some of them may no longer be registered. */

@@ -1,8 +1,8 @@
 import type { StationKey } from '../../messages/store.ts'
 
 /**
- * Whether the filters set at the servers contain all `wanted` stations, except those in `leftOut`. `up`: the stations
- * of each of these filters. False if no filter is set.
+ * Whether the filters set at the servers contain all `wanted` stations, except those in `leftOut`. `up`: for each of
+ * these filters, its set of stations. Returns false if no filter is set.
  */
 export function isHeard(
   wanted: ReadonlySet<StationKey>,

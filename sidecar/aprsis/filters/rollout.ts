@@ -1,6 +1,6 @@
 import type { StationKey } from '../../messages/store.ts'
 
-/** A connection to APRS-IS, with the data that the rollout of a plan needs. */
+/** A connection to APRS-IS, with the data that {@link nextSteps} needs. */
 export interface Member {
   readonly id: number
   /**
@@ -32,7 +32,7 @@ export type Step =
    */
   | { readonly kind: 'sacrifice'; readonly id: number; readonly stations: number }
 
-/** The state of the rollout of a plan. */
+/** The existing and planned connections, from which {@link nextSteps} computes the next steps. */
 export interface Rollout {
   readonly members: readonly Member[]
   /** Number of connections that the plan has yet to open. */
@@ -79,14 +79,17 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
   return stuck ? leastLoss(staying, cover) : steps
 }
 
-/** The settled connections. A station in one of their filters may be dropped from another filter. */
+/**
+ * The settled connections: `up` for 5 s without a filter change. A station in one of their filters may be dropped from
+ * another filter.
+ */
 interface Cover {
   /**
    * Returns how many of `stations` would get no messages without `member`. These are the registered stations that are
    * in no filter of another settled connection.
    */
   losses(member: Member, stations: Iterable<StationKey>): number
-  /** Stops counting a connection as settled. Call when the connection is about to close or change. */
+  /** Removes a connection from the settled ones. Call before the connection closes or changes its filter. */
   drop(member: Member): void
 }
 

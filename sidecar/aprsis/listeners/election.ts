@@ -44,7 +44,7 @@ export interface ElectionParts extends ElectionStore {
   readonly onCallsigns: () => void
   /** Called when other instances have leased callsigns that this instance had. */
   readonly onCallsignsLost: (callsigns: ReadonlySet<string>) => void
-  /** Called at the end of a round, when the data on other instances is up to date. */
+  /** Called at the end of a round of the election, when the data on other instances is up to date. */
   readonly onRound: () => void
 }
 
@@ -70,7 +70,7 @@ export class Election {
   readonly #rounds: Rounds
   readonly #reach: Reach
   #slot: number | undefined
-  /** Wall-clock time at which this instance got its slot. */
+  /** Wall-clock time at which this instance leased its listener slot. */
   #sinceMs: number | null = null
   #others: readonly Listener[] = []
   #wanted: number
@@ -98,12 +98,12 @@ export class Election {
     this.#rounds.start()
   }
 
-  /** The slot of this instance, from 0; undefined while it does not listen. */
+  /** The listener slot of this instance, from 0; undefined while it does not listen. */
   get slot(): number | undefined {
     return this.#slot
   }
 
-  /** The other listening instances as of the last round. */
+  /** The other listening instances as of the last round of the election. */
   get others(): readonly Listener[] {
     return this.#others
   }
@@ -116,7 +116,7 @@ export class Election {
     return this.#wanted
   }
 
-  /** Stops the rounds. Call before the connections are closed. */
+  /** Stops the rounds of the election. Call before the connections are closed. */
   stop(): void {
     this.#stopped = true
     this.#rounds.stop()
@@ -124,7 +124,7 @@ export class Election {
 
   /** Releases all leases of this instance. Call when all connections are closed. Never rejects. */
   async release(): Promise<void> {
-    // A round in progress may still lease a slot or a callsign, so the release waits until the round ends.
+    // A round of the election in progress may still lease a slot or a callsign, so its end is awaited first.
     await this.#rounds.idle()
     const slots = this.#slot === undefined ? [] : [slotLease(this.#slot)]
     const names = [...slots, ...this.#callsigns.held().map(callsignLease)]

@@ -35,8 +35,8 @@ export class LeasedCallsigns implements CallsignSource {
   readonly #clock: Pick<Clock, 'elapsed' | 'now'>
   readonly #requestRound: () => void
   /**
-   * When the last successful request for each callsign's lease began. The lease is valid for at least LEASE_MS after
-   * that time.
+   * For each callsign, the time at which the last successful request for its lease began. The lease is valid for at
+   * least LEASE_MS after that time.
    */
   readonly #requestedAt = new Map<string, Moment>()
   #lacking = 0
@@ -58,7 +58,7 @@ export class LeasedCallsigns implements CallsignSource {
     return this.#exhausted
   }
 
-  /** Whether connections wait for a callsign. */
+  /** Whether connections wait for a free login callsign. */
   get isLacking(): boolean {
     return this.#lacking > 0
   }
@@ -70,8 +70,8 @@ export class LeasedCallsigns implements CallsignSource {
       if (!inUse.has(callsign) && !isStation && this.mayLogIn(callsign)) return callsign
     }
     this.#lacking += 1
-    // If the source is exhausted, other instances have all callsigns, and an extra round would find none. A regular
-    // round leases a callsign as soon as one is free.
+    // If the source is exhausted, other instances have leased all callsigns, and an extra round of the election would
+    // find none. A regular round leases a callsign as soon as one is free.
     if (!this.#exhausted) this.#requestRound()
     return undefined
   }
@@ -109,8 +109,8 @@ export class LeasedCallsigns implements CallsignSource {
   }
 
   /**
-   * Records which callsigns the store granted, after a request for leases of the {@link held} callsigns and of
-   * `wishes`. `requestedAt`: when the request began. Returns the lost callsigns, which another process leased after
+   * Records which callsigns the store leased to this process. The request for the leases named the {@link held}
+   * callsigns and `wishes`, and began at `requestedAt`. Returns the lost callsigns, which another process leased after
    * their leases had expired.
    */
   answered(granted: ReadonlySet<string>, wishes: readonly string[], requestedAt: Moment): ReadonlySet<string> {

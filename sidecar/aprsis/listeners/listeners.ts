@@ -6,14 +6,14 @@ const CALLSIGN = 'call/'
 export const slotLease = (slot: number): string => `${SLOT}${slot}`
 export const callsignLease = (callsign: string): string => `${CALLSIGN}${callsign}`
 
-/** Returns the callsigns of all callsign leases among `names`. */
+/** Returns the leased callsigns, given the `names` of leases of callsigns and slots. */
 export function callsignsIn(names: Iterable<string>): ReadonlySet<string> {
   return new Set([...names].filter((name) => name.startsWith(CALLSIGN)).map((name) => name.slice(CALLSIGN.length)))
 }
 
-/** An instance that listens to APRS-IS, as its leases show. */
+/** An instance that listens to APRS-IS, because it has leased a listener slot. */
 export interface Listener {
-  /** The slot that the instance holds, from 0. */
+  /** The listener slot that the instance holds, from 0. */
   readonly slot: number
   readonly instance: string
   readonly mine: boolean
@@ -45,7 +45,10 @@ function serversIn(note: string): readonly string[] {
   return Array.isArray(servers) ? servers.filter((server) => typeof server === 'string') : []
 }
 
-/** The note that an instance publishes for the others. {@link mayListen} and {@link standsBy} read it. */
+/**
+ * The JSON that an instance publishes for the other instances: its version, whether it may listen, and its listener
+ * slot.
+ */
 export interface InstanceNote {
   readonly version: string
   /**
@@ -53,7 +56,7 @@ export interface InstanceNote {
    * a slot because it did not reach APRS-IS.
    */
   readonly listen: boolean
-  /** The slot that the instance holds, from 0; null while it holds none. */
+  /** The listener slot that the instance holds, from 0; null while it holds none. */
   readonly listener: number | null
   /** Wall-clock time at which the instance got its slot, in milliseconds since 1970; null while it has no slot. */
   readonly sinceMs: number | null
@@ -63,13 +66,16 @@ export function mayListen({ note }: Pick<Instance, 'note'>): boolean {
   return readNote(note).listen === true
 }
 
-/** Whether the instance has no slot, and would listen if one were free. */
+/** Whether the instance has no listener slot, but would lease one if it were free. */
 export function standsBy({ note }: Pick<Instance, 'note'>): boolean {
   const { listen, listener } = readNote(note)
   return listen === true && listener === null
 }
 
-/** Parses a note. It may come from another version of the sidecar, so any member may be missing. */
+/**
+ * Parses the JSON note of an instance or a lease. Another version of the sidecar may have written it, so any member may
+ * be missing.
+ */
 export function readNote(note: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(note)

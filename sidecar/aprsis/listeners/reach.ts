@@ -22,14 +22,17 @@ export class Reach {
     this.#clock = clock
   }
 
-  /** Whether this listener has had no login for 30 s. Call in each round. `hasLogin`: whether it has a login now. */
+  /**
+   * Whether this listener has had no APRS-IS login for 30 s. Call in each round of the election. `hasLogin`: whether it
+   * has a login now.
+   */
   isDeaf(hasLogin: boolean): boolean {
     if (hasLogin) this.#withoutLoginSince = undefined
     else this.#withoutLoginSince ??= this.#clock.elapsed()
     return this.#withoutLoginSince !== undefined && this.#clock.elapsed() - this.#withoutLoginSince >= DEAF_MS
   }
 
-  /** Whether the instance currently does not try to get a slot. */
+  /** Whether the instance currently does not try to lease a listener slot. */
   get isResting(): boolean {
     return this.#clock.elapsed() < this.#restsUntil
   }

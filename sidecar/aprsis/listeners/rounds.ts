@@ -1,13 +1,13 @@
 import type { Clock, Timer } from '../../clock.ts'
 
-/** Interval between the starts of two rounds, in milliseconds. */
+/** Interval between the starts of two runs of the task, in milliseconds. */
 const ROUND_MS = 1000
 
 interface RoundsParts {
   readonly clock: Clock
   readonly round: () => Promise<void>
   /**
-   * Called at the end of a round if a further round was requested meanwhile. Returns whether the further round is still
+   * Called at the end of a run of the task if another run was requested meanwhile. Returns whether that run is still
    * needed.
    */
   readonly isNeeded: () => boolean
@@ -40,13 +40,13 @@ export class Rounds {
     if (!this.#current && !this.#stopped) this.#run()
   }
 
-  /** Prevents further rounds. A round in progress continues. */
+  /** Prevents further runs of the task. A run in progress continues. */
   stop(): void {
     this.#stopped = true
     this.#timer?.cancel()
   }
 
-  /** Resolves once no round is in progress. */
+  /** Resolves once the task is not running. */
   async idle(): Promise<void> {
     await this.#current
   }

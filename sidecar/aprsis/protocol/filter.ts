@@ -69,7 +69,7 @@ export function filterText(stations: ReadonlySet<StationKey>, login: string, { t
   const names = [...stations].sort()
   const addressees = `g/${names.flatMap(spellingsOf).join('/')}`
   if (!trackOutgoing) return addressees
-  // Wildcards are left out, because a user tracks the packets of one station and not those of its other SSIDs.
+  // Wildcards get no `b/` term, because a user tracks the packets of one station and not those of its other SSIDs.
   const sources = names.filter((name) => !isWildcard(name)).flatMap(spellingsOf)
   return sources.length > 0 ? `${addressees} b/${sources.join('/')}` : addressees
 }

@@ -42,7 +42,7 @@ export interface RegisterBody extends DeviceClaim {
    * matches any ending.
    */
   readonly blocked?: readonly string[] | null
-  /** Whether this phone also gets the messages to the other SSIDs of its callsign. */
+  /** Whether this phone also receives messages addressed to other SSIDs of its callsign. */
   readonly anySsid?: boolean | null
   /** Whether answers to this phone include the acks and rejections that the station received. */
   readonly wantAcks?: boolean | null
@@ -71,7 +71,7 @@ export interface AvatarsBody extends StationClaim {
   readonly stations: readonly string[]
 }
 
-/** A message in an answer. */
+/** A message in the API's answers. */
 export interface MessageRecord {
   readonly from: string
   readonly to: string
