@@ -66,7 +66,8 @@ function issuerSettings(
 ): IssuerSettings {
   const { issuer: uri = '', ...manual } = typeof issuer === 'string' ? { issuer } : (issuer ?? {})
   return {
-    // An issuer that is still present replaces the preset's issuer. In all other cases, `withoutIssuer` has removed it.
+    // If a preset applies, a configured issuer is present here only if it must replace the preset's issuer. Otherwise
+    // `withoutIssuer` has removed it.
     issuer: uri === '' && preset ? preset.issuer(vendorUrls(preset, urls), presetMembers) : uri,
     manual: manualMetadata(manual),
   }
@@ -83,8 +84,8 @@ function manualMetadata(manual: Omit<IssuerConfig, 'issuer'>): ManualMetadata {
 
 function clientSettings(client: ClientConfig, baseUrl: string): ClientSettings {
   const { post_logout_redirect_uri: afterLogout = true, response_types, ...configured } = client
-  // All endpoints use the method of the token endpoint by default, because nearly every IdP stores one method for each
-  // client.
+  // All endpoints use the authentication method of the token endpoint by default, because nearly every IdP stores one
+  // method for each client.
   const method = client.token_endpoint_auth_method ?? 'client_secret_basic'
   return {
     redirect_uri: `${baseUrl}auth-oidc-callback`,

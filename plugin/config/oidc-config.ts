@@ -51,7 +51,7 @@ export interface GroupsConfig {
   readonly revokeAdmin?: boolean
   readonly rights?: Readonly<Record<string, readonly ServerRight[]>>
   readonly sync?: boolean | { readonly filter: string | readonly string[] }
-  /** False or an empty string if no group scope is requested. */
+  /** The scope that requests groups. False or an empty string to request no such scope. */
   readonly scope?: string | false
   readonly claim?: string
 }

@@ -23,7 +23,7 @@ export interface DomainSettings {
   readonly custom: CustomSettings
   /** Null if groups are not configured. Then no groups are requested, and group memberships stay unchanged. */
   readonly groups: GroupSettings | null
-  /** A complete logout address, which replaces the computed one. */
+  /** A complete logout address, which replaces the address built from the IdP's end-session endpoint. */
   readonly logoutUrl: string | null
   /** Whether users of the IdP get new accounts. Null if the host's own setting for the domain applies. */
   readonly newAccounts: boolean | null
@@ -98,8 +98,8 @@ export interface ClientSettings {
   /** The configured response types. Logins use the first one in the list. */
   readonly response_types: readonly [ResponseType, ...ResponseType[]]
   /**
-   * How the IdP delivers its answer. If it is undefined, the IdP's default applies to codes. ID tokens are then
-   * requested as `form_post` if the IdP supports that mode.
+   * How the IdP delivers its answer. If it is undefined, the IdP chooses how to deliver authorization codes. ID tokens
+   * are then requested as `form_post`, or in the fragment if the IdP does not support forms.
    */
   readonly response_mode?: ResponseMode
   /** Algorithm of signed answers, for response modes with `jwt` in their name. */
@@ -166,7 +166,7 @@ export interface ClientKey {
   readonly thumbprints: { readonly x5t?: string; readonly 'x5t#S256'?: string }
   /** The private key, without other members of the file. It must never be logged or sent. */
   readonly privateJwk: PrivateJwk
-  /** The public part of the key, with the `kid`, `use` and `alg` of the file. */
+  /** The public part of the key, with the `kid`, `use` and `alg` from the key file. */
   readonly publicJwk: PublicJwk
 }
 

@@ -57,12 +57,12 @@ export async function askProvider(settings: DomainSettings, options: LiveOptions
       outcome ??= { kind: 'failed', error, byHand }
     },
     onAudience: () => undefined,
-    // Read the file of the secret again, because its content may have changed since a running server started.
+    // Read the client secret from its file again, because the file may have changed since the server started.
     secretSource: secretSource(settings.key, NO_LOG),
   })
   const { issuer, keySet, client, clientOf } = provider
   try {
-    // Ignore the error here, because `onFailure` has received it.
+    // Ignore the error of discovery here, because `onFailure` has received it.
     const metadata = await issuer.metadata().catch(() => undefined)
     const verdicts = [
       ...(outcome ? [judgeDiscovery(settings.issuer, outcome, settings.custom.preset !== null)] : []),
@@ -88,7 +88,7 @@ const NO_LOG = { info: () => undefined, warn: () => undefined }
 /** The outcome of discovery: the published issuer, or the error. */
 type DiscoveryOutcome =
   | { readonly kind: 'discovered'; readonly publishedIssuer: string }
-  /** `byHand`: true if logins work although discovery failed, because the endpoints are configured. */
+  /** `byHand` is true if logins work although discovery failed, because the endpoints are configured. */
   | { readonly kind: 'failed'; readonly error: LoginError; readonly byHand: boolean }
 
 /**

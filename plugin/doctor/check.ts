@@ -71,7 +71,7 @@ export async function checkToTheEnd(
 
 interface FileCheck {
   readonly code: ExitCode
-  /** Domains with an IdP that the live check must ask. */
+  /** Domains to check at their IdPs. Empty without `--live`. */
   readonly toAsk: readonly DomainReading[]
   readonly say: (text: string) => void
 }

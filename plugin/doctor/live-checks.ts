@@ -33,8 +33,8 @@ export function createLiveChecks(
   const checkOf = (domainKey: string): LiveCheck => checks.get(domainKey) ?? { kind: 'never' }
 
   function isFresh(check: LiveCheck): boolean {
-    // Ignore the last check if its end seems to be in the future. The clock was then set back, and must not delay the
-    // next check.
+    // Ignore the last live check if its end seems to be in the future. The system clock was then set back, and must not
+    // delay the next live check.
     return check.kind === 'done' && check.endedAt <= now() && now() - check.endedAt < PAUSE_MS
   }
 

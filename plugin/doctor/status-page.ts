@@ -11,9 +11,9 @@ import { SCRIPT, STYLE } from './page-look.ts'
 import { prose, time } from './page-texts.ts'
 
 export interface StatusPage {
-  /** The state of the domain. Undefined if the domain has no single sign-on. */
+  /** The state of the domain's single sign-on. Undefined if the domain has none. */
   readonly status: DomainStatus | undefined
-  /** Notes about the server, one sentence each. */
+  /** Notes about the server for the administrator, one sentence each. For example, that its version is untested. */
   readonly notes: readonly string[]
   readonly check: LiveCheck
   /**

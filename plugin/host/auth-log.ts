@@ -46,7 +46,7 @@ export function logFailure(
   event: string,
   error: LoginError,
 ): void {
-  // The code of the underlying error, such as ECONNREFUSED. The field `code` has the plugin's own code.
+  // The code of the underlying error, such as ECONNREFUSED. The log field `code` has the plugin's own error code.
   const code = causeCode(error.cause)
   const fields = {
     code: error.code,

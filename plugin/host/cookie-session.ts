@@ -10,9 +10,9 @@ import { timeLimit } from './time-limit.ts'
 
 export interface CookieSessionsOptions {
   /**
-   * The store of ended sessions. A copy of a session's cookie stays valid until the server refuses it. So a logout is
-   * effective only for as long as this store remembers it. With `memoryRevocations()`, a copied cookie of an ended
-   * session works again after a restart.
+   * The store of ended sessions. A logout cannot delete copies of the session's cookie. The server refuses them only
+   * for as long as this store remembers the logout. With `memoryRevocations()`, a copied cookie of an ended session
+   * works again after a restart.
    */
   readonly revocations: RevocationStore
   /** Time limit of one operation of the revocation store, in milliseconds. Default 10,000. */
@@ -77,7 +77,7 @@ export function cookieSessions(
   async function revoke({ handle, startedAt }: CookieSignIn): Promise<void> {
     if (startedAt + maxAgeMs <= now()) return
     // A revocation ends only sessions that began at its time or earlier. If the clock stepped back since the login, the
-    // current time is earlier than the login and would not end the session.
+    // current time is earlier than the login. So use the time of the login.
     const endedAt = Math.max(endOfNow(revocations, now()), startedAt)
     await revocations.revoke([keyOfHandle(handle)], endedAt, startedAt + maxAgeMs)
   }
@@ -142,8 +142,8 @@ export function cookieSignIn({ session }: SessionRequest): CookieSignIn | undefi
 }
 
 /**
- * Omits the subject if the user id contains the subject, which is the usual case. `cookieSignIn` then reads the subject
- * from the user id.
+ * Omits the subject from the cookie if the user id contains the subject, which is the usual case. `cookieSignIn` then
+ * reads the subject from the user id.
  */
 function withoutRepetition({ subject, ...record }: CookieSignIn): Partial<CookieSignIn> {
   return record.userId === `${USER_PREFIX}${subject}` ? record : { ...record, subject }

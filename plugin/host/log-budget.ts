@@ -87,8 +87,8 @@ export class LogBudget {
   #writeLeftOut(entry: AuthLogEntry, second: Second): void {
     const { leftOut } = second
     second.timer = undefined
-    // Count the left-out lines from zero again. A timer may fire slightly before the second ends, and later lines of
-    // this second may then be left out too.
+    // Reset the count of left-out lines. If the timer fires slightly before the second ends, more lines may be left
+    // out in the same second.
     second.leftOut = 0
     this.#write(linesLeftOut(entry, leftOut))
   }

@@ -35,7 +35,7 @@ export function pgRevocations(pool: PgPool, options: PgRevocationsOptions = {}):
 
     async revoke(keys, endedAt, until) {
       await prepared()
-      // All processes insert the keys in the same order, so that no two statements deadlock.
+      // All processes insert the revocation keys in the same order, so that no two statements deadlock.
       await pool.query(
         `INSERT INTO ${name} AS known (key, ended_at, until) SELECT key, $2, $3 FROM unnest($1::text[]) AS key ORDER BY key
          ON CONFLICT (key) DO UPDATE SET ended_at = greatest(known.ended_at, excluded.ended_at),

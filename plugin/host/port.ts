@@ -81,7 +81,7 @@ interface Shareable {
   readonly isShared?: boolean
 }
 
-/** The server's users. If a method rejects, the login fails. */
+/** The server's users. If one of these methods rejects, the login fails. */
 export interface Accounts extends Shareable {
   find(domainKey: string, id: UserId): Promise<Account | undefined>
   /**
@@ -183,9 +183,9 @@ export interface SessionFilter {
   readonly subject: string | null
   readonly sid: string | null
   /**
-   * The filter also selects all sessions of this account, regardless of their issuer and subject. The plugin sets this
-   * member if the group rules refuse the user, because the user may have had another subject earlier. It is undefined
-   * if the IdP ended the sessions.
+   * If set, the filter also selects all sessions of this account, regardless of their issuer and subject. The plugin
+   * sets this member if the group rules refuse the user, because the user may have had another subject earlier. It is
+   * undefined if the IdP ended the sessions.
    */
   readonly account?: UserId
 }
@@ -201,7 +201,7 @@ export interface SessionTokens extends Pick<SignIn, 'idToken' | 'tokens'> {
 
 /** An active session of any browser. */
 export interface OpenSession {
-  /** An identifier that is the same each time the session is returned. Not a secret. */
+  /** An identifier that stays the same for the whole life of the session. Not a secret. */
   readonly id: string
   readonly signIn: Omit<SignIn, 'idToken' | 'tokens'>
   /** Reads the session's current tokens. Returns no tokens if the session ended. Rejects if the store fails. */
@@ -225,8 +225,8 @@ export type IssuerRule = (session: Pick<SignIn, 'domainKey' | 'issuer'>) => bool
 /** The server's sessions. */
 export interface Sessions {
   /**
-   * The revocation store that all processes of the server share. Without it, each process detects only the reuse of IdP
-   * answers that it received itself.
+   * The revocation store that all processes of the server share. Without it, a process detects a reused IdP answer only
+   * if the process itself received that answer before.
    */
   readonly revocations?: Pick<RevocationStore, 'isShared' | 'once' | 'release'>
   /**
@@ -244,7 +244,7 @@ export interface Sessions {
    */
   current(req: IncomingMessage): Promise<SignIn | undefined>
   /**
-   * Returns how many bytes of `Set-Cookie` the request's session may take in the answer, with names and attributes.
+   * Returns how many bytes of `Set-Cookie` the request's session may take in the response, with names and attributes.
    * Default 300, which is enough for a cookie that contains only an identifier.
    */
   cookieBytes?(req: Request): number
@@ -284,7 +284,7 @@ export interface Sessions {
   inUse?(domainKey: string, forMs: number): Iterable<OpenSession>
   /**
    * How often the plugin asks the IdP about a session that is in use, as an interval in milliseconds. 0 means never.
-   * Default: the plugin's setting.
+   * Default: 0; in MeshCentral, the setting `sessionCheckMinutes`.
    */
   readonly checkMs?: number
   /**
@@ -315,8 +315,8 @@ export interface LoginFailure {
   readonly code: string
   readonly message: string
   /**
-   * The precise reason, for a server that chooses its own message by it. Do not show the reason itself to the user,
-   * because it reveals which rule refused the login.
+   * The precise reason for the failed login. A server may use it to choose its own message. Do not show the reason
+   * itself to the user, because it reveals which rule refused the login.
    */
   readonly reason: string
 }

@@ -18,7 +18,7 @@ export interface RevocationStore {
   readonly isShared?: boolean
   /**
    * Returns true for the first call with a key among all processes, and false for later calls until `until`. Without
-   * this method, each process detects only the reuse of IdP answers that it received itself.
+   * this method, a process detects a reused IdP answer only if the process itself received that answer before.
    *
    * @param until milliseconds since 1970
    */

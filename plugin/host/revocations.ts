@@ -9,7 +9,7 @@ import type { TimeLimit } from './time-limit.ts'
 export const MAX_SESSION_MS = 14 * 24 * 60 * 60_000
 
 export interface MemoryRevocationsOptions {
-  /** Limit of keys. Default 50,000. A key takes about 150 bytes. */
+  /** Limit of revocation keys in memory. Default 50,000. A key takes about 150 bytes. */
   readonly most?: number
   readonly now?: () => number
 }

@@ -37,7 +37,8 @@ export function* dueSessions<Session extends SessionUse>(
   )
   for (const session of due.sort((a, b) => a.takenAt - b.takenAt)) {
     yield session
-    // This line runs only if the caller asks for the next session. If the caller stops here, the session stays due.
+    // This line runs only after the caller asks for the next session. If the caller asks for none, this session stays
+    // due.
     session.takenAt = clock.elapsed()
   }
 }

@@ -15,9 +15,9 @@ export function couldAnotherAccountHelp(code: LoginErrorCode): boolean {
 }
 
 /**
- * Makes the IdP ask the user for an account at the next logins of this browser. Otherwise the IdP would sign in the
- * refused account again without asking. The cookie is not sealed, because an attacker gains nothing by setting it: the
- * IdP then only asks for an account.
+ * Makes the IdP ask the user which account to use at the next logins of this browser. Otherwise the IdP would sign in
+ * the refused account again without asking. The cookie is not sealed, because an attacker gains nothing by setting it:
+ * the IdP then only asks which account to use.
  *
  * @returns a value of `Set-Cookie`
  */
@@ -34,7 +34,7 @@ export function cancelAnotherAccount(rules: CookieRules): string {
   return setCookie(fullName(NAME, rules), '', 0, rules)
 }
 
-/** Whether the IdP must ask the user for an account at this browser's login. */
+/** Whether the IdP must ask the user of this browser which account to use for the login. */
 export function isAnotherAccountRequested({ cookies, rules }: BrowserCookies): boolean {
   return cookies[fullName(NAME, rules)] !== undefined
 }

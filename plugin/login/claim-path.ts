@@ -11,7 +11,7 @@ export function claimAt(claims: Readonly<Record<string, unknown>>, path: string)
   return Object.hasOwn(claims, path) ? claims[path] : undefined
 }
 
-/** Limit of parts in a path. Each additional part doubles the number of ways to split it. */
+/** Limit of parts in a dotted claim path. Each additional part doubles the number of ways to split the path. */
 const MOST_PARTS = 8
 
 function valueAt(value: unknown, parts: readonly string[]): unknown {

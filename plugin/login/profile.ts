@@ -62,8 +62,8 @@ export function isEmailVerified({ email_verified: verified }: Claims): boolean |
 }
 
 /**
- * Whether the stored address is verified. `email_verified` applies only to the unchanged `email` claim, not to another
- * claim or a cleaned address.
+ * Whether the stored e-mail address is verified. `email_verified` applies only to the unchanged `email` claim, not to
+ * another claim or a cleaned address.
  */
 function isVerified(email: string | undefined, claims: Claims): boolean | null {
   if (email !== undefined && email !== claims.email) return false
@@ -76,8 +76,8 @@ function isDenied(verified: unknown): boolean {
 }
 
 function isUsableSubject(value: unknown): value is string {
-  // Refuse format characters and lone surrogates. They are invisible or change when stored, so two different ids could
-  // look or become equal.
+  // Refuse format characters and lone surrogates in a user id. They are invisible or change when stored, so two
+  // different ids could look or become equal.
   return (
     typeof value === 'string' &&
     value.trim() !== '' &&

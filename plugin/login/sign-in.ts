@@ -14,7 +14,7 @@ export interface SignInResult extends AppliedRules {
   readonly created: boolean
 }
 
-/** The user who signs in. `isNameClaimed` is true by default. */
+/** The user who signs in. By default, the name counts as sent by the IdP (`isNameClaimed`). */
 export type SignInIdentity = Profile & Partial<Identity>
 
 /**

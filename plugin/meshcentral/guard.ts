@@ -18,11 +18,11 @@ export interface GuardOptions {
   readonly domains: ReadonlySet<string>
   /** Whether the account of a session is locked. */
   readonly isLocked: (user: string) => boolean
-  /** Called if the guard ended a session because its account is locked. */
+  /** Called after {@link sessionGuard} ended a session because the session's account is locked. */
   readonly onLocked: (user: string) => void
   /**
    * Called for a request without a session, and for a request with a session that may have ended, according to this
-   * process's memory. Called before the guard removes the session.
+   * process's memory. {@link sessionGuard} calls this before it removes the session from the request.
    */
   readonly onUncertain: (req: MeshRequest) => void
   /** Called if the database fails during the check of a session. */
@@ -171,7 +171,7 @@ function dropUnknown(req: MeshRequest, domains: ReadonlySet<string>): void {
 
 /**
  * Describes a request as {@link Work}. MeshCentral may have begun the request's session by a login cookie. Cookies that
- * it seals during the request then get the owner of that login cookie.
+ * MeshCentral seals during the request then get the same owner as that login cookie.
  */
 function workFor(req: MeshRequest, session: SeenSession | undefined): Work {
   const { path, query, ws } = req

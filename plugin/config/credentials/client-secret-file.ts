@@ -21,7 +21,10 @@ export const MAX_SECRET_BYTES = 8192
 export type ReadFile = (file: string, maxBytes?: number) => string
 
 export interface SecretFileOptions {
-  /** Undefined if the host cannot read files. Then each configured file is reported as a problem. */
+  /**
+   * Reads the file that `client.client_secret_file` names. Undefined if the host cannot read files. Then a configured
+   * file is reported as a problem.
+   */
   readonly readFile?: ReadFile
   /**
    * Folder of the configuration. A relative `client.client_secret_file` is resolved against this folder. Undefined if
@@ -99,8 +102,8 @@ export function readSecretFile(file: string, readFile: ReadFile | undefined): Se
   }
   const secret = withoutByteOrderMark(text).replace(/\r?\n$/, '')
   if (secret === '') return unusable('names an empty file', `Write the client secret to ${name}.`)
-  // Control characters are not allowed (RFC 6749, appendix A.2). A replacement character means that the file is not in
-  // UTF-8. For example, PowerShell writes UTF-16.
+  // Control characters are not allowed in a client secret (RFC 6749, appendix A.2). A replacement character means that
+  // the file is not in UTF-8. For example, PowerShell writes UTF-16.
   if (/[\p{Cc}\ufffd]/u.test(secret)) {
     return unusable('names a file that is not a single line of text in UTF-8', `Correct ${name}: ${CONTENT}`)
   }

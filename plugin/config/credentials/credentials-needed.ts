@@ -45,7 +45,7 @@ export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credent
 }
 
 /**
- * Reports a finding if no key can sign with the given algorithm.
+ * Reports a finding if none of the client's keys can sign with the given algorithm.
  *
  * @param algorithm undefined if any algorithm suffices
  */

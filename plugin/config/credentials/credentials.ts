@@ -24,7 +24,10 @@ export interface CredentialFiles {
 export interface CredentialOptions {
   /** Credential files by domain key. They replace `domains.<key>.oidcCredentials`. */
   readonly credentials?: Readonly<Record<string, CredentialFiles>>
-  /** Undefined if the host cannot read files. Then each configured file is reported as a problem. */
+  /**
+   * Reads the credential files. Undefined if the host cannot read files. Then each configured file is reported as a
+   * problem.
+   */
   readonly readFile?: ReadFile
   /** Current time in milliseconds since 1970, to recognize expired certificates. Undefined to skip that check. */
   readonly now?: number
@@ -34,7 +37,7 @@ export interface CredentialReading {
   readonly credentials: Credentials
   /** The path of the member that sets the credentials, in the configuration or in the options of the host. */
   readonly steps: Steps
-  /** Mistakes in the credentials. Their paths are relative to `steps`. */
+  /** Mistakes in the credentials. The path of each mistake is relative to the path `steps`. */
   readonly findings: readonly Finding[]
 }
 

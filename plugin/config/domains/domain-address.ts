@@ -35,7 +35,7 @@ export interface HostAddresses {
 
 /** The address of a domain, as read from the configuration. */
 export interface AddressReading {
-  /** Null if the configuration does not determine the address. Then `problems` contains the reasons. */
+  /** Null if the configuration does not determine the domain's address. Then `problems` contains the reasons. */
   readonly address: DomainAddress | null
   readonly problems: readonly Problem[]
   readonly warnings: readonly Warning[]

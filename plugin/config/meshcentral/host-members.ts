@@ -6,7 +6,7 @@ import { canonicalName } from '../json/member-name.ts'
  */
 export const HOST_MEMBERS = ['newAccountsRights', 'newAccountRealms', 'newAccountsUserGroups'] as const
 
-/** Returns the object without the members that MeshCentral itself reads. */
+/** Returns the `oidc` object without the members that MeshCentral itself reads. */
 export function withoutHostMembers(oidc: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(oidc).filter(([name]) => canonicalName(name, HOST_MEMBERS) === undefined))
 }

@@ -42,7 +42,7 @@ function loadProblems(config: JsonObject, plugins: unknown): readonly Problem[] 
   if (plugins === false) return problem([], 'is false', WRITE)
   if (!isJsonObject(plugins)) return []
   const { value: enabled } = soleMember(plugins, 'enabled', AT)
-  // MeshCentral also treats 0 and "" as false.
+  // MeshCentral also treats the values 0 and "" of `enabled` as false.
   if (enabled === false || enabled === 0 || enabled === '') {
     return problem(['enabled'], 'is false', 'Write true, or omit it.')
   }

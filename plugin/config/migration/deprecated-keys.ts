@@ -26,7 +26,7 @@ export const DEPRECATED_NAMES: readonly string[] = Object.keys(NEW_PLACES)
 export const OIDC_NAMES: readonly string[] = [...Object.keys(oidcSchema([]).properties ?? {}), ...DEPRECATED_NAMES]
 
 export interface Moves {
-  /** The object without deprecated keys. The letter case and order of all other keys are unchanged. */
+  /** The `oidc` object without deprecated keys. The letter case and order of all other keys are unchanged. */
   readonly oidc: JsonObject
   /** One warning for each deprecated key, even if its value is not used. */
   readonly warnings: readonly Finding[]

@@ -18,7 +18,8 @@ export function settleRightNames(oidc: JsonObject): JsonObject {
 }
 
 /**
- * Converts a known name to lower case. An unknown name is kept, so that the message about it quotes what was written.
+ * Converts the name of a known right to lower case. Keeps an unknown name, so that the message about it quotes what was
+ * written.
  */
 function settleName(name: unknown): unknown {
   const lowered = typeof name === 'string' ? asciiLowerCase(name) : name

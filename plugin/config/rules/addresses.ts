@@ -93,8 +93,8 @@ export function checkButton({ custom }: JsonObject): readonly Finding[] {
   })
 }
 
-// Whether a browser would load this text from the same server. It would load `//host` and `/\host` from another server,
-// and run `javascript:`.
+// Whether a browser resolves this text to an address on the same server. It resolves `//host` and `/\host` to another
+// server, and runs `javascript:` as a script.
 function isLocalPath(text: string): boolean {
   const base = 'https://here.invalid/'
   return URL.canParse(text, base) && new URL(text, base).origin === new URL(base).origin && !URL.canParse(text)

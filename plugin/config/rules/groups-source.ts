@@ -24,7 +24,8 @@ function recursionUnused(preset: PresetRules | null): Finding {
   }
 }
 
-// This is only a warning, because an administrator may write an empty list deliberately, to admit no user for a time.
+// An empty `groups.required` is only a warning, because an administrator may write it deliberately, to admit no user
+// for a time.
 const NOBODY_ADMITTED: Finding = {
   warning: 'nobody_admitted',
   steps: ['groups', 'required'],

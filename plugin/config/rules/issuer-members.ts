@@ -23,7 +23,7 @@ export const ALIASED_ENDPOINTS = [
   'pushed_authorization_request_endpoint',
 ] as const
 
-/** Members that are lists of names. The names contain no spaces. */
+/** Members of an IdP's metadata that are lists of names. The names contain no spaces. */
 export const ISSUER_LISTS = [
   'token_endpoint_auth_methods_supported',
   'token_endpoint_auth_signing_alg_values_supported',

@@ -18,8 +18,8 @@ export function issuerSpelling(issuer: string): string {
   if (!URL.canParse(address)) return issuer
   const { href, origin, pathname, search, hash, username } = new URL(address)
   if (`${search}${hash}${username}` !== '') return href
-  // Remove a single slash only. With several slashes, the issuer has an empty last segment, which makes it a different
-  // issuer.
+  // Remove only a single trailing slash. With several slashes, the issuer has an empty last segment, so it is a
+  // different issuer.
   return origin + pathname.replace(/(?<!\/)\/$/, '')
 }
 

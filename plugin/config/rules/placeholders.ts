@@ -3,7 +3,7 @@ import type { Finding, Steps } from '../problem.ts'
 
 /** Patterns of placeholders in examples. The time to match each pattern is linear in the length of the text. */
 const PATTERNS = [
-  /<[^<>]+>/, // matches <Client ID>
+  /<[^<>]+>/, // such as <Client ID>
   /^\s*(?:…|\.{3})\s*$/,
   /(?:^|[^a-z0-9])replace(?:[-_ ]|me|with|this)|^\s*REPLACE/i,
   /(?:^|[^a-z0-9])change[-_ ]?(?:me|this|it)(?:[^a-z]|$)/i,

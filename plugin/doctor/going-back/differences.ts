@@ -6,7 +6,7 @@ import { PRESETS } from '../../presets/all.ts'
 export interface Difference {
   /** The path of a member, relative to the `oidc` object or the domain. */
   readonly path: string
-  /** The description of the difference. It continues a sentence that begins with the path. */
+  /** How the built-in strategy treats the member differently. The text continues a sentence that begins with `path`. */
   readonly text: string
 }
 

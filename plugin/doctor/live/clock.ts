@@ -2,20 +2,27 @@ import type { Fetch } from '../../provider/http/limited-fetch.ts'
 import type { Verdict } from './verdict.ts'
 
 /**
- * Difference of the clocks that causes a warning, in milliseconds. Some IdPs refuse assertions that are more than about
- * 15 seconds ahead. Delays in the network and rounding cause a difference of less than 5 seconds.
+ * Difference between the IdP's clock and this machine's that causes a warning, in milliseconds. Some IdPs refuse
+ * assertions that are more than about 15 seconds ahead. Delays in the network and rounding cause a difference of less
+ * than 5 seconds.
  */
 const WARN_MS = 5_000
 /**
- * Difference of the clocks that makes logins fail, in milliseconds. With such a difference, ID tokens seem to come from
- * the future, and codes that live for a minute seem expired.
+ * Difference between the IdP's clock and this machine's that makes logins fail, in milliseconds. With such a
+ * difference, ID tokens seem to come from the future, and codes that live for a minute seem expired.
  */
 const FAIL_MS = 60_000
 
-/** Compares the IdP's clock with this machine's clock. It reads the time in all answers that pass through `fetch`. */
+/**
+ * Compares the IdP's clock with this machine's clock. Reads the IdP's time in the `Date` header of each response to
+ * `fetch`.
+ */
 export interface ClockWatch {
   readonly fetch: Fetch
-  /** Returns one verdict on the difference of the clocks, or an empty list if the IdP never answered. */
+  /**
+   * Returns one verdict on the difference between the IdP's clock and this machine's, or an empty list if the IdP never
+   * answered.
+   */
   verdicts(): readonly Verdict[]
 }
 
@@ -29,13 +36,13 @@ export function watchClock(inner: Fetch, now: () => number): ClockWatch {
       const response = await inner(url, init)
       answered = true
       const idpTime = Date.parse(response.headers.get('date') ?? '')
-      // Ignore a cached answer, because it contains the time at which it was cached.
+      // Ignore a cached response, because its `Date` header has the time of the original response.
       if (Number.isNaN(idpTime) || response.headers.has('age')) return response
       // Add half a second, because the `Date` header omits fractions of a second. Source: RFC 9110, section 5.6.7.
       const localTime = (sent + now()) / 2
       const ahead = idpTime + 500 - localTime
-      // Keep the smallest difference. A slow answer, or a cached answer without an `Age` header, makes the difference
-      // look greater, never smaller.
+      // Keep the smallest measured difference of the clocks. A slow response, or a cached response without an `Age`
+      // header, makes the difference look greater, never smaller.
       if (least === undefined || Math.abs(ahead) < Math.abs(least.ahead)) least = { ahead, idpTime, localTime }
       return response
     },
@@ -43,7 +50,10 @@ export function watchClock(inner: Fetch, now: () => number): ClockWatch {
   }
 }
 
-/** The times of two clocks, in milliseconds since 1970. `ahead` is the lead of the IdP's clock in milliseconds. */
+/**
+ * The times of the IdP's clock and this machine's clock, in milliseconds since 1970. `ahead` is the lead of the IdP's
+ * clock in milliseconds.
+ */
 interface ClockDifference {
   readonly ahead: number
   readonly idpTime: number

@@ -6,8 +6,9 @@ import type { Verdict } from './verdict.ts'
 
 const question = 'files of this server'
 const MAX_FILES = 5
-/** Two patterns: addresses in a page's markup, and paths of static files. Caches often store such files. */
+/** Matches addresses in a page's markup. */
 const ADDRESS = /\s(?:src|href)=["']?([^"'\s>]+)["'\s>]/gi
+/** Matches paths of static files, which caches often store. */
 const FILE = /\.(?:css|js|png|svg|ico|jpe?g|webp|gif)$/i
 
 /**

@@ -34,8 +34,8 @@ async function hasKeyFor({ find }: PublishedKeys, alg: string): Promise<boolean>
     await find({ alg }, { payload: '', signature: '' })
     return true
   } catch (error) {
-    // This error means that several keys match. That suffices, because the key id in a token's header would select one
-    // of them.
+    // This error means that several keys match. One match is enough, because the key id in a token's header selects the
+    // right key.
     return error instanceof Error && 'code' in error && error.code === 'ERR_JWKS_MULTIPLE_MATCHING_KEYS'
   }
 }

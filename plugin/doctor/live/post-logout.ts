@@ -42,8 +42,8 @@ export async function askForPostLogout(
 }
 
 /**
- * Whether the endpoint is Keycloak's. A refusal by Keycloak always means that the address is not registered. Other IdPs
- * may refuse for another reason.
+ * Whether the end-session endpoint is Keycloak's. If Keycloak refuses a post-logout address, the address is not
+ * registered. Other IdPs may refuse it for another reason.
  */
 function isKeycloak(endpoint: string): boolean {
   return new URL(endpoint).pathname.endsWith('/protocol/openid-connect/logout')
@@ -54,7 +54,7 @@ const UNKNOWN = ok('unknown: this IdP does not tell without a signed-in user')
 
 interface Answer {
   readonly status: number
-  /** The address to which the answer redirects, without the query. Null if the answer is not a redirect. */
+  /** The address to which the IdP's response redirects, without the query. Null if the response is not a redirect. */
   readonly leadsTo: string | null
   /**
    * Whether the IdP answered with an error about the post-logout address. False if the error is about a missing ID

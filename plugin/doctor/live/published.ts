@@ -18,8 +18,8 @@ const QUESTIONS = [
 ] as const satisfies readonly (readonly [Question, RegExp])[]
 
 /**
- * Compares the configuration with the lists that the IdP publishes. Returns one verdict for each question. If values
- * are missing in the lists, returns one verdict for each missing value instead.
+ * Compares the configuration with the lists that the IdP publishes. Returns a verdict `ok` for each {@link Question}
+ * about these lists. If the lists lack configured values, returns one verdict for each such value instead.
  */
 export function judgePublished(
   metadata: Parameters<typeof unpublished>[0],

@@ -15,7 +15,10 @@ const question = 'client and redirect address'
  * 1.0, section 3.1.2.6.
  */
 const NOT_SIGNED_IN = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required']
-/** Errors that are not about the registration. The IdP sent them to the redirect address, so it knows that address. */
+/**
+ * Errors that do not concern the client's registration. The IdP sends them to the redirect address, so it knows that
+ * address.
+ */
 const TEMPORARY = ['access_denied', 'server_error', 'temporarily_unavailable']
 
 export interface RegistrationDeps {
@@ -66,7 +69,7 @@ async function ask(url: URL, fetch: Fetch): Promise<Response> {
  */
 async function answerIn(response: Response, url: URL, redirectUri: string): Promise<URLSearchParams | undefined> {
   const target = redirectOf(response, url)
-  // Do not check the status. Some IdPs send an error as a form, together with an error status.
+  // Do not check the HTTP status. Some IdPs send an error as a form, together with an error status.
   if (!target) return formAnswer(await response.text(), redirectUri)
   const expected = new URL(redirectUri)
   if (target.origin !== expected.origin || target.pathname !== expected.pathname) return undefined
@@ -86,7 +89,7 @@ async function judgeAnswer(
   redirectUri: string,
 ): Promise<Verdict> {
   const registered = `both are registered: the answer came to ${redirectUri}`
-  // Do not redeem the code, because this login may belong to another user.
+  // Do not redeem the authorization code, because the IdP may have issued it for a user who requested no login.
   if (answer.has('code') || answer.has('id_token')) return { question, verdict: 'ok', text: registered }
   const fault = await openAnswer(answer)
     .then((opened) => redeem(opened, transaction))
@@ -96,8 +99,9 @@ async function judgeAnswer(
     )
   const error = fault instanceof LoginError && fault.code === 'provider_error' ? String(fault.details.error) : ''
   if (NOT_SIGNED_IN.includes(error)) return { question, verdict: 'ok', text: `${registered}, with ${error}` }
-  // The plugin refuses this answer because it lacks `iss`, which every answer must have (RFC 9207, section 2). Some
-  // IdPs, such as Canaille, omit `iss` from errors. The client and its redirect address are registered nevertheless.
+  // The plugin refuses this error response because it lacks `iss`, which every authorization response must have (RFC
+  // 9207, section 2). Some IdPs, such as Canaille, omit `iss` from errors. A response at the redirect address still
+  // proves that the client and this address are registered.
   if (isWithoutIssuer(fault) && NOT_SIGNED_IN.includes(answer.get('error') ?? '')) {
     const text = `Both are registered: the answer came to ${redirectUri}. But the IdP sends refusals without the \`iss\` that it announces. If it refuses a login, the log therefore reports the missing \`iss\`, not the reason.`
     return { question, verdict: 'warn', text }

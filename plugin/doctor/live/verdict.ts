@@ -3,7 +3,7 @@ import { causeCode, printableText } from '../../log.ts'
 import { reasonOf } from '../../provider/faults/reason.ts'
 import { unanswered } from '../../provider/faults/unanswered.ts'
 
-/** Questions that the live check asks an IdP. */
+/** Questions that the live check of a domain answers. */
 export type Question =
   | 'discovery'
   | 'provider'
@@ -21,8 +21,8 @@ export type Question =
   | 'files of this server'
 
 /**
- * The answer to one question. Unless it is `ok`, it says what to do. It contains no secret. Control characters were
- * removed from texts of the IdP.
+ * The live check's answer to one question. Unless `verdict` is `ok`, `text` says what to do. It contains no secret.
+ * Control characters were removed from texts of the IdP.
  */
 export interface Verdict {
   readonly question: Question

@@ -63,7 +63,7 @@ export class SessionEnds {
     const { revocations, maxAgeMs, now } = this.#options
     if (!stored || stored.startedAt + maxAgeMs <= now()) return
     // A revocation ends only sessions that began at its time or earlier. If the clock stepped back since the login, the
-    // current time is earlier than the login and would not end the session.
+    // current time is earlier than the login. So use the time of the login.
     const endedAt = Math.max(endOfNow(revocations, now()), stored.startedAt)
     await revocations.revoke([keyOfHandle(stored.id)], endedAt, stored.startedAt + maxAgeMs)
   }
@@ -102,8 +102,8 @@ export class SessionEnds {
   }
 
   /**
-   * Whether a session matches. A filter with only a `sid` may come from any stranger, by front-channel logout. For such
-   * a filter, this method does not list the whole store.
+   * Whether a session matches the filter. A filter with only a `sid` may come from any stranger, by front-channel
+   * logout. For such a filter, this method does not list the whole store.
    */
   async knows(store: Store, filter: SessionFilter): Promise<boolean> {
     const { used, marks } = this.#options

@@ -32,9 +32,9 @@ export interface SidMarks {
 export type MarkedSession = Pick<SignInRecord, 'domainKey' | 'issuer' | 'sid'> & { readonly id: string }
 
 interface Mark {
-  /** Digests of the session ids. */
+  /** Digests of the ids of the sessions with one `sid`. */
   readonly sessions: readonly string[]
-  /** When the list of sessions expires, in milliseconds since 1970. */
+  /** When this list of the sessions with one `sid` expires, in milliseconds since 1970. */
   readonly until: number
 }
 
@@ -49,14 +49,14 @@ interface MarkEntry {
 const MOST_SESSIONS = 20
 
 /**
- * Stores an entry for each sid beside the sessions in their store. Any stranger can request a front-channel logout with
- * an invented sid, so the look-up of a sid must be cheap. Listing 10,000 sessions took 98 ms of CPU time. The time to
- * look up one entry does not depend on the number of sessions (benchmark rows `frontchannel`). All processes see the
- * entry, and it survives a restart.
+ * Stores an entry for each sid in the session store, beside the sessions. Any stranger can request a front-channel
+ * logout with an invented sid, so the look-up of a sid must be cheap. Listing 10,000 sessions took 98 ms of CPU time.
+ * The time to look up one entry does not depend on the number of sessions (benchmark rows `frontchannel`). All
+ * processes see the entry, and it survives a restart.
  *
  * The entry contains digests of the ids of its sessions. The entry is removed with the last of its sessions, or when an
- * IdP ends the sid. If two logins with the same sid are simultaneous, the entry may lack one of the sessions. The entry
- * gives no access, because no browser's cookie names it.
+ * IdP ends the sessions with this sid. If two logins with the same sid are simultaneous, the entry may lack one of the
+ * sessions. The entry gives no access, because no browser's cookie names it.
  *
  * @param now returns the current time in milliseconds since 1970
  */

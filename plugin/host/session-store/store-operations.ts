@@ -14,7 +14,8 @@ export function storeOperations(limit: TimeLimit): StoreOperation {
   return <Result = void>(task: string, run: StoreCall<Result>) =>
     limit(
       new Promise<Result | undefined>((resolve, reject) => {
-        // Stores report failure with any truthy value. On success, the value is null or undefined.
+        // Session stores report failure with any truthy value in the callback's first argument. On success, that
+        // argument is null or undefined.
         run((error, result) => (error ? reject(error) : resolve(result)))
       }).catch((cause: unknown) => {
         throw new Error(`The session store could not ${task}.`, { cause })

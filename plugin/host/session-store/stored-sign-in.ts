@@ -6,7 +6,7 @@ import { readRecord, readTokens } from '../sign-in-record.ts'
 
 /** The login that a session of express-session stores. */
 export interface StoredSignIn extends SignIn {
-  /** The session's own id, because some stores do not return the ids of the sessions that they list. */
+  /** The session's own id. It is stored because some stores do not return the ids of the sessions that they list. */
   readonly id: string
 }
 

@@ -12,14 +12,15 @@ export interface PgPool {
 const LOCK = 0x6d636f69
 
 /**
- * Returns a function that creates a table if it is missing. If the pool's user may not create tables, an administrator
- * must create it.
+ * Returns a function that creates a PostgreSQL table if it is missing. If the pool's user may not create tables, an
+ * administrator must create the table.
  *
  * @param name the quoted name, as {@link quotedName} returns it
  */
 export function pgTable(pool: PgPool, name: string, columns: string): () => Promise<void> {
   return onceResolved(async () => {
-    // Check first, because an administrator may have created the table for a database user who may not create tables.
+    // Check first whether the table exists, because an administrator may have created it for a database user who may
+    // not create tables.
     const { rows } = await pool.query('SELECT to_regclass($1) AS found', [name])
     if (valueIn(rows, 'found') !== null) return
     // Take a lock, because one of two simultaneous `CREATE TABLE IF NOT EXISTS` statements fails. Both statements in

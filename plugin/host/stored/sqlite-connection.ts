@@ -38,7 +38,7 @@ export function sqliteTable(connection: SqliteConnection, table: string, columns
   return {
     name,
     run: (sql, ...values) => inTime(() => run(sql, values)),
-    // No lock is needed, because SQLite itself executes one writing statement at a time.
+    // This method needs no lock, because SQLite itself executes one writing statement at a time.
     runAlone: (sql, ...values) => inTime(() => run(sql, values)),
     all: async (sql, ...values) => rowsOf(await inTime(() => all(sql, values))),
   }

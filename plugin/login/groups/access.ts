@@ -26,7 +26,7 @@ export function siteAdminByGroups(memberOf: Memberships, rules: GroupSettings): 
   if (memberOf === 'unknown' || !rules.siteadmin) return 'keep'
   if (isInOneOf(memberOf, rules.siteadmin)) return 'grant'
   // The specification contradicts itself about the default of `revokeAdmin`. It is true, as in MeshCentral's built-in
-  // strategy, because that is the safer error: users soon notice a right that they lost, but not one that they kept.
+  // strategy, because true is safer: users soon notice a right that they lost, but not one that they kept.
   return rules.revokeAdmin ? 'revoke' : 'keep'
 }
 

@@ -5,7 +5,9 @@ import { isNamed, type Memberships, UUID } from './memberships.ts'
 export interface GroupChanges {
   readonly join: readonly string[]
   readonly leave: readonly string[]
-  /** The number of groups to mirror, if it exceeds the limit. The user then joins no further group. */
+  /**
+   * The number of the user's groups to mirror. Set only if it exceeds the limit; the user then joins no further group.
+   */
   readonly tooMany?: number
 }
 

@@ -42,8 +42,8 @@ export function membershipsOf(claim: unknown): Memberships {
 /**
  * Reads memberships from the claim with this name. The name may be a dotted path.
  *
- * @throws Error if the IdP refers to another source for the claim. Also if the claim is missing and UserInfo, which may
- *   contain it, did not answer
+ * @throws Error if the IdP refers to another source for the claim. Also throws if the claim is missing and UserInfo,
+ *   which may contain it, did not answer
  */
 export function claimedMemberships({ claims, isPartial = false }: ClaimEvidence, name: string): Memberships {
   if (isClaimElsewhere(claims, name)) throw new Error('the IdP left the groups claim out and refers to another place')

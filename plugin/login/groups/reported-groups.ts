@@ -52,8 +52,8 @@ export function missingGroupsRemedy({
   cameForOthers,
 }: Readonly<Record<string, unknown>>): string | undefined {
   const refused = 'The user is in none of the groups in `groups.required`'
-  // Check `cameForOthers` before the scope, because the scope may be granted without being listed. Keycloak does not
-  // list a scope whose "Include in token scope" is off.
+  // Check first whether the IdP sent groups of other users (`cameForOthers`). If so, it may have granted the scope
+  // without listing it. Keycloak does not list a scope whose "Include in token scope" is off.
   if (cameForOthers) {
     return `${refused}, or in no group at all. The IdP does send the claim \`${missingClaim}\` for other users of this domain. Add the user to one of the required groups at the IdP.`
   }

@@ -35,7 +35,8 @@ export interface Landings {
 export function createLandings(secret: string | undefined, now: () => number): Landings {
   const seal = createSeal(secret ?? randomBytes(32), 'login landing')
   /**
-   * Returns a text that binds a sealed path to one login and one session. The path cannot be opened with another text.
+   * Returns a text that binds a sealed path to one login and one session. The path cannot be decrypted with another
+   * text.
    */
   const contextOf = (name: string, state: string, { domainKey, userId, startedAt }: Session) =>
     JSON.stringify([name, state, domainKey, userId, startedAt])

@@ -42,8 +42,8 @@ export interface BegunLogin {
 /** The outcome of {@link Transactions.take}. */
 export interface TakenLogin {
   /**
-   * The login that the answer belongs to. Undefined if this browser did not begin it, if it is too old, or if its
-   * answer was already used.
+   * The login that the IdP's answer belongs to. Undefined if this browser did not begin the login, if the login is too
+   * old, or if it already finished.
    */
   readonly transaction: Transaction | undefined
   /** Values of `Set-Cookie` that remove the login's cookie. */
@@ -129,11 +129,14 @@ export function createTransactions(secret: string | undefined, now: () => number
 }
 
 /**
- * The content of the cookie. It contains a seed instead of state, nonce and code verifier, because the three values
- * would take more bytes. They are derived from the seed.
+ * The content of a login's sealed cookie. It contains a seed instead of state, nonce and code verifier, because the
+ * three values would take more bytes. They are derived from the seed.
  */
 interface SealedLogin extends Pick<Transaction, 'domainKey' | 'returnPath' | 'startedAt'> {
-  /** 256 random bits, base64url-encoded. The values derived from the seed do not reveal it. */
+  /**
+   * 256 random bits, base64url-encoded. State, nonce and code verifier are derived from these bits, but do not reveal
+   * them.
+   */
   readonly seed: string
 }
 
@@ -153,8 +156,8 @@ function prefix(rules: CookieRules): string {
   return fullName('oidc-login.', rules)
 }
 
-// Returns the cookie's name. It begins with the time in a fixed width, so that sorting the names sorts the logins by
-// age.
+// Returns the name of a login's cookie. It begins with the time of the login in a fixed width, so that sorting the
+// names sorts the logins by age.
 function cookieName(state: string, startedAt: number, rules: CookieRules): string {
   return `${prefix(rules)}${startedAt.toString(36).padStart(9, '0')}.${digestOf(state)}`
 }

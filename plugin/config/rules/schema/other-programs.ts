@@ -1,6 +1,6 @@
 /**
- * Maps each group rule of this plugin to its names in other programs, in lower case and without separators. If the
- * plugin ignored a rule copied from another program, every user would be admitted. So it must recognize the name.
+ * Maps each group rule of this plugin to its names in other programs, in lower case and without separators. The plugin
+ * must recognize a rule that was copied from another program. If it ignored the rule, every user would be admitted.
  */
 const OUR_NAMES: Readonly<Record<string, readonly string[]>> = {
   'groups.required': [

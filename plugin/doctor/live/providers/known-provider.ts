@@ -6,7 +6,7 @@ export type Metadata = Awaited<ReturnType<Issuer['metadata']>>
 
 /** A mistake that administrators often make with one provider, and what to do about it. */
 export interface Mistake {
-  /** `fail` if the mistake makes logins fail. */
+  /** `fail` if the mistake makes logins fail, otherwise `warn`. */
   readonly verdict: 'warn' | 'fail'
   readonly text: string
 }
