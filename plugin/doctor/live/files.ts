@@ -2,7 +2,7 @@ import { ROUTE_NAMES } from '../../config/domains/route-names.ts'
 import type { DomainSettings } from '../../config/settings.ts'
 import { causeCode, printableText } from '../../log.ts'
 import type { Fetch } from '../../provider/http/limited-fetch.ts'
-import type { Verdict } from './verdict.ts'
+import { isUntrusted, type Verdict } from './verdict.ts'
 
 const question = 'files of this server'
 const MAX_FILES = 5
@@ -47,7 +47,11 @@ export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fe
     return { question, verdict: 'ok', text: summary }
   } catch (error) {
     const code = causeCode(error)
-    const text = `Not checked: ${page.origin} cannot be reached from this machine${code === undefined ? '' : ` [causeCode: ${code}]`}. Check again while it runs, on a machine that knows its name and trusts its certificate (MeshCentral's own: NODE_EXTRA_CA_CERTS=…/root-cert-public.crt).`
+    const cause = code === undefined ? '' : ` [causeCode: ${code}]`
+    const text =
+      code !== undefined && isUntrusted(code)
+        ? `Not checked: this machine does not trust the certificate of ${page.origin}${cause}. Check again with NODE_EXTRA_CA_CERTS=FILE, where FILE has the certificate's authority (MeshCentral's own: meshcentral-data/root-cert-public.crt).`
+        : `Not checked: ${page.origin} cannot be reached from this machine${cause}. Check again while it runs, on a machine that knows its name.`
     return { question, verdict: 'warn', text }
   }
 }

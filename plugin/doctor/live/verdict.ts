@@ -81,6 +81,11 @@ const REMEDIES: Readonly<Record<string, string>> = {
     'The IdP did not answer within 10 seconds. Check that it works, and proxies and firewalls between it and this machine.',
 }
 
+/** Whether a connection failed because this machine trusts no authority of the server's certificate. */
+export function isUntrusted(code: string): boolean {
+  return remedyForConnection(code) === PRIVATE_AUTHORITY
+}
+
 /**
  * Returns the remedy for a failed connection, or undefined if the code is unknown.
  *

@@ -1,5 +1,7 @@
 import { createServer } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import { expect } from 'chai'
+import { makeCertificates } from '../../../fixtures/certificate.ts'
 import { onLoopback } from '../../support/on-loopback.ts'
 import { LiveCheckSetup } from './live-check-setup.ts'
 
@@ -54,5 +56,18 @@ describe('live check for cookies on files of the login page', () => {
     })
     expect(requests).to.deep.equal(['/sub/login', '/sub/styles/a.css?v=1', '/b.js'])
     expect((await askBehindCache('<p>', 'xid=1')).line).to.match(/^ok: .*: none on /)
+  })
+
+  it("the live check warns how to trust this server's certificate if no authority is known", async () => {
+    const { server: certificate } = await makeCertificates()
+    const server = await onLoopback(createSecureServer(certificate, (_req, res) => res.end('<p>')))
+    const redirect = `https://127.0.0.1:${server.port}/auth-oidc-callback`
+    try {
+      const idp = await setup.start({ redirect_uris: [redirect] })
+      const { lineOf } = await setup.run(idp, { client: { redirect_uri: redirect } })
+      expect(lineOf(question)).to.match(/^warn: .*does not trust the certificate of https:.*NODE_EXTRA_CA_CERTS=FILE/)
+    } finally {
+      await server.close()
+    }
   })
 })
