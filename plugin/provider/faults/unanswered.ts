@@ -17,7 +17,7 @@ export function unanswered(error: unknown): LoginError | undefined {
   return new LoginError('provider_unreachable', { cause: error, details, ...(isLost ? { remedy: LOST_ANSWER } : {}) })
 }
 
-/** Error codes of requests that the IdP may have received and answered. Only its answer was then lost on its way. */
+/** Error codes of requests that the IdP may have received and answered, although the response was lost. */
 const LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'TIMEOUT', 'NETWORK', 'UND_ERR_SOCKET'])
 const LOST_ANSWER =
   'The answer of the token endpoint was lost (`causeCode`). The request was not repeated, because the IdP may have used up the code or refresh token; then the user must sign in again. If this recurs, check the IdP, the proxies in front of it and their time limits.'

@@ -9,7 +9,7 @@ import { UnansweredRequest } from '../http/noted-exchange.ts'
 import { assertSafeAddresses, UnusableDocument } from './discovery-document.ts'
 import type { Documents } from './documents.ts'
 
-/** The pause after the first failed attempt. It doubles with each failure, up to {@link LONGEST_PAUSE_MS}. */
+/** The pause after the first failed discovery attempt. It doubles with each failure, up to {@link LONGEST_PAUSE_MS}. */
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 5 * 60_000
 /**
@@ -38,15 +38,15 @@ export interface DiscoveryDeps {
   readonly clock: Clock
   /** Returns a random number between 0 and 1. */
   readonly random: () => number
-  /** Called after each failed attempt, with `discovery_failed` and its cause. */
+  /** Called after each failed discovery attempt, with `discovery_failed` and its cause. */
   readonly onFailure: (error: LoginError, outage: Outage) => void
-  /** Called after each successful attempt, with the metadata as {@link Issuer.metadata} returns it. */
+  /** Called after each successful discovery attempt, with the metadata as {@link Issuer.metadata} returns it. */
   readonly onDiscovered: (metadata: oidc.ServerMetadata) => void
 }
 
 export interface Outage {
   /**
-   * True if an outage begins with this failed attempt: there was no attempt before it, or the attempt before it
+   * True if an outage begins with this failed discovery attempt: it was the first attempt, or the previous attempt
    * succeeded.
    */
   readonly begins: boolean
@@ -106,7 +106,7 @@ class DiscoveredIssuer implements Issuer {
     const fallback = this.#fallback
     if (this.#discovered) {
       const age = this.#deps.clock.now() - this.#discovered.discoveredAt
-      // After the clock was set back, the age is negative. The true age is then unknown, so refresh the metadata.
+      // If the clock was set back, the metadata's age is negative. The true age is unknown, so refresh the metadata.
       if ((age > FRESH_MS || age < 0) && this.#failures === 0) this.#discoverInBackground()
       return this.#discovered.metadata
     }

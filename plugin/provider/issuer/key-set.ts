@@ -7,8 +7,8 @@ import type { Fetch } from '../http/limited-fetch.ts'
 const SECOND_MS = 1_000
 
 /**
- * How often a caller waits for the next key request after the latest one failed. After that, it accepts a failed
- * request.
+ * How many times a caller waits for another key request if the latest one failed. After these waits, the caller gets
+ * the error of the failed request.
  */
 const MAX_FAILURES = 3
 

@@ -11,7 +11,7 @@ export interface Unpublished {
   readonly configured: string
   /** The list in the IdP's metadata that should contain the value, such as `scopes_supported`. */
   readonly list: string
-  /** The first entries of the IdP's list. */
+  /** The first values that the IdP publishes in `list`. */
   readonly published: readonly string[]
 }
 

@@ -25,8 +25,8 @@ export interface EndingSession {
 export type SignOut =
   | { readonly kind: 'redirect'; readonly url: URL }
   /**
-   * A form that the browser posts, because the hint is too long for an address. `fields` contain a secret and must
-   * never be logged.
+   * A form that the browser posts, because the ID token hint is too long for an address. `fields` contain a secret and
+   * must never be logged.
    */
   | { readonly kind: 'form'; readonly url: URL; readonly fields: Readonly<Record<string, string>> }
   /** The IdP has no logout page. */
@@ -75,7 +75,7 @@ export function createEndSession({ client, logoutUrl }: DomainSettings, deps: En
       const endpoint = metadata.end_session_endpoint
       if (endpoint === undefined) {
         if (!(await isDefaultServed(metadata))) return { kind: 'nowhere' }
-        // The page at the default address is unknown, so send it nothing about the session.
+        // The page at the default logout address is unknown, so send it nothing about the session.
         return { kind: 'redirect', url: withParameters(defaultAddress(metadata), parametersWith({}, client)) }
       }
       const hint = session === null ? {} : hintOf(session)
@@ -127,7 +127,7 @@ function parametersWith(
     ...hint,
     client_id,
     ...(returnAddress === null ? {} : { post_logout_redirect_uri: returnAddress }),
-    // This server does not use the state, but some IdPs redirect back only if they receive one.
+    // This server does not use the `state` parameter, but some IdPs redirect back only if they receive one.
     state: randomBytes(16).toString('base64url'),
   }
 }

@@ -52,7 +52,7 @@ function objectionToHeader({ alg, typ }: Readonly<Record<string, unknown>>, { al
   // Do not trust the token's own `alg`. Otherwise anyone could sign with HS256 and use the IdP's public key as the
   // secret.
   if (alg !== algorithm) return `it is not signed with ${algorithm}: alg is ${quote(alg)}`
-  // Any other `typ` marks an ID token or an access token, even if its claims look like those of a logout token.
+  // A `typ` other than `logout+jwt` and `JWT` marks another kind of token, even if its claims fit a logout token.
   if (typ !== undefined && !(typeof typ === 'string' && /^(?:application\/)?(?:logout\+jwt|jwt)$/i.test(typ))) {
     return `typ belongs to another kind of token: received ${quote(typ)}, expected logout+jwt or JWT`
   }

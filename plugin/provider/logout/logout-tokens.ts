@@ -12,9 +12,8 @@ import { inspectLogoutToken, type Logout, objectionToIssuer } from './logout-tok
 import { createUsedTokens, type SharedUse } from './used-tokens.ts'
 
 /**
- * How long a logout waits for the IdP's current keys before it accepts stored ones. A key request may wait a second for
- * the previous one, and then has a second for its answer. If the IdP answers within this time, but with a failure,
- * stored keys are not used.
+ * How long a logout waits for the IdP's current keys before it accepts stored keys. The key request may be delayed by a
+ * second, so the IdP has at least another second to answer it. Stored keys are not used if the request fails earlier.
  */
 const KEY_LIMIT_MS = 2_000
 /** Limit of the age of stored keys that may verify a logout token. */
@@ -34,12 +33,12 @@ export interface LogoutTokenDeps {
   readonly issuer: Issuer
   readonly keySet: KeySet
   /**
-   * The client secret, if it is read from a file. `settings.client.client_secret` then returns the secret that was last
-   * read. Null if the configuration contains the secret itself.
+   * The client secret, if it is read from a file. Null if the configuration contains the secret itself. With a file,
+   * `settings.client.client_secret` returns the secret that was last read.
    */
   readonly secret: ClientSecret | null
   readonly clock: Clock
-  /** The memory of used tokens that all receiving processes share. Undefined if there is only one process. */
+  /** The record of used logout tokens that all processes share. Undefined if there is only one process. */
   readonly shared?: SharedUse | undefined
 }
 

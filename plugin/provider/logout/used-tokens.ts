@@ -8,7 +8,7 @@ import type { Logout } from './logout-token.ts'
  */
 const MAX_REMEMBERED = 10_000
 
-/** A memory of used tokens that several processes share. */
+/** A record of used tokens that several processes share. */
 export interface SharedUse {
   /**
    * Resolves to true for the first call with a key, in any process, and to false for later calls. The key may be
@@ -20,7 +20,7 @@ export interface SharedUse {
 }
 
 export interface UsedTokensDeps {
-  /** The domain's key. It keeps the used tokens of domains apart, because all domains store them in the same memory. */
+  /** The domain's key. It distinguishes the domain's used tokens, because all domains share one {@link SharedUse}. */
   readonly domainKey: string
   readonly shared: SharedUse | undefined
   /** Returns the current time in milliseconds since 1970. */
@@ -30,7 +30,7 @@ export interface UsedTokensDeps {
 /** Remembers used logout tokens by issuer and `jti` (OpenID Connect Back-Channel Logout 1.0, section 2.6). */
 export interface UsedTokens {
   /**
-   * Refuses a token that this process has already used. Does not check the shared memory.
+   * Refuses a logout token that this process has already used. Does not check {@link SharedUse}.
    *
    * @throws LoginError `logout_token_invalid`
    */
@@ -64,8 +64,8 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
     const sharedKey = `logout token ${key}`
     if ((await shared?.once?.(sharedKey, until).catch(hostFailed)) === false) throw refusal(ALREADY_USED)
     return act().catch(async (error: unknown) => {
-      // If the shared memory cannot release the token, ignore that error, so that the IdP gets the error of `act`. The
-      // IdP's retry with the same token is then refused.
+      // If `release` fails too, ignore its error, so that the IdP gets the error of `act`. The IdP's retry with the
+      // same token is then refused.
       await shared?.release?.(sharedKey).catch(() => undefined)
       throw error
     })

@@ -10,7 +10,7 @@ export interface Encryption {
 }
 
 /**
- * Returns the configured encryption, or undefined if none is configured.
+ * Returns the algorithms that encrypt one kind of token, or undefined if `alg` is not configured.
  *
  * @param enc content encryption algorithm. The default is that of OpenID Connect Dynamic Client Registration 1.0,
  *   section 2

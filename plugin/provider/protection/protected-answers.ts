@@ -48,7 +48,7 @@ async function verifyWithSecret(token: string, secret: string, algorithm: string
   return new TextDecoder().decode(payload)
 }
 
-/** The addresses of the endpoints that may encrypt their answers, exactly as the library requests them. */
+/** The addresses of the endpoints that may encrypt their answers, exactly as openid-client requests them. */
 export interface AnsweringEndpoints {
   readonly token: string | undefined
   readonly userinfo: string | undefined
