@@ -7,8 +7,8 @@ import type { Sessions } from '../host/port.ts'
  */
 const MOST_COOKIE_BYTES = 2_048
 /**
- * Limit of bytes for the cookies and the redirect address together. The rest of the 4 KB is reserved for headers of the
- * host and its proxies.
+ * Limit of bytes for the cookies and the redirect address together. The rest of nginx's 4 KB is reserved for headers of
+ * the host and its proxies.
  */
 const MOST_BYTES = 3_072
 /** Size of a session cookie that contains only an identifier, in bytes, with its attributes. */

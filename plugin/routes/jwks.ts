@@ -2,7 +2,7 @@ import type { Request, Response } from 'express'
 import { publishedKeys } from '../provider/authentication/published-keys.ts'
 import type { RouteDeps, Strategy } from './strategy.ts'
 
-/** How long an IdP may cache the keys, in seconds. Until then, the IdP may not know a new key. */
+/** How long an IdP may cache this client's public keys, in seconds. During this time, it may not know a new key. */
 const FRESH_S = 300
 
 /** `GET auth-oidc-jwks`: serves the public keys of this client, for an IdP that fetches them. */

@@ -16,8 +16,8 @@ export interface Strategy {
   readonly domainKey: string
   readonly paths: RoutePaths
   /**
-   * The parts that a login needs. Null if the domain's configuration has errors, so that the domain refuses every
-   * login.
+   * The settings, client and other objects that a login needs. Null if the domain's configuration has errors, so that
+   * the domain refuses every login.
    */
   readonly working: WorkingStrategy | null
 }
@@ -32,7 +32,7 @@ export interface WorkingStrategy {
   readonly checks: SessionChecks
 }
 
-/** The parts that the routes of all domains share. */
+/** The services and state that the routes of all domains share. */
 export interface RouteDeps {
   readonly host: Host
   readonly transactions: Transactions

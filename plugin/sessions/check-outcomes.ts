@@ -7,7 +7,8 @@ import type { CheckOutcome } from './session-check.ts'
 import { UncheckedSessions } from './unchecked-sessions.ts'
 
 /**
- * Limit of remembered sessions that got no answer. The same limit applies to remembered sessions that the IdP refused.
+ * Limit of remembered sessions with an unanswered check. The same limit applies to remembered sessions that the IdP
+ * refused.
  */
 const MOST_REMEMBERED = 1_000
 /** How long checks pause after a failure of the IdP, in milliseconds. The pause is shorter if `everyMs` is shorter. */
@@ -45,7 +46,7 @@ export class CheckOutcomes {
   readonly #domainKey: string
   readonly #options: CheckOutcomesOptions
   readonly #uncheckedSessions: UncheckedSessions
-  /** Ids of sessions that got no answer to their last renewal. */
+  /** Ids of sessions for which the IdP did not answer the last check. */
   readonly #unanswered = new Set<string>()
   /** Ids of sessions that failed their last check with one of {@link SESSION_ERRORS}, the latest last. */
   readonly #refused = new Set<string>()
@@ -62,17 +63,17 @@ export class CheckOutcomes {
     this.#uncheckedSessions = new UncheckedSessions(domainKey, host, clock, everyMs)
   }
 
-  /** Whether an outage is in progress. */
+  /** Whether an outage of the session checks is in progress. */
   get isFailing(): boolean {
     return this.#isFailing
   }
 
-  /** Whether checks are paused. */
+  /** Whether the session checks are paused. */
   get isPaused(): boolean {
     return this.#options.clock.elapsed() < this.#pausedUntil
   }
 
-  /** Ends the pause after a failure, so that the next check can run. */
+  /** Ends the pause of the session checks, so that the next check can run. */
   resume(): void {
     this.#pausedUntil = 0
   }
@@ -82,7 +83,10 @@ export class CheckOutcomes {
     return this.#uncheckedSessions.count()
   }
 
-  /** Processes the outcome of a check. Logs a session that ended at the IdP. Every answer of the IdP ends an outage. */
+  /**
+   * Processes the outcome of a session check. Logs the session if it ended at the IdP. Ends the outage if the IdP
+   * answered.
+   */
   noteOutcome({ id, signIn }: OpenSession, outcome: CheckOutcome): void {
     if (outcome === 'unknown') return
     if (outcome === 'unchecked') {
@@ -110,8 +114,8 @@ export class CheckOutcomes {
   }
 
   /**
-   * Processes a failed check. Logs the start of an outage, at most once per `everyMs`. Also logs the first lost answer
-   * of an outage.
+   * Processes a failed session check. Logs the start of an outage, at most once per `everyMs`. Also logs the first lost
+   * answer of the token endpoint in an outage.
    */
   noteFailure({ id }: OpenSession, error: unknown): void {
     const { host, clock, everyMs, isClosing } = this.#options

@@ -11,7 +11,7 @@ import type { ProviderClient } from '../provider/client.ts'
  * Most of these must not cause a request to the IdP.
  */
 const FRESH_MS = 10_000
-/** Limit of remembered answers. Beyond it, the oldest are dropped. */
+/** Limit of remembered session states. Beyond it, the oldest are dropped. */
 const MOST_ANSWERS = 10_000
 
 /**
@@ -25,7 +25,7 @@ export type SessionState = 'active' | 'ended' | 'unknown'
 /** A domain and the OpenID Connect client that introspects the tokens of the domain's sessions. */
 export interface IntrospectedDomain {
   readonly domainKey: string
-  /** The parts that introspection needs. Null if the domain's configuration has errors. */
+  /** The client that introspects tokens. Null if the domain's configuration has errors. */
   readonly working: { readonly client: Pick<ProviderClient, 'introspect'> } | null
 }
 

@@ -20,13 +20,15 @@ export type CheckOutcome = 'active' | 'unknown' | 'unchecked' | 'refused' | { re
 export interface CheckDeps {
   readonly client: Pick<ProviderClient, 'introspect' | 'renew'>
   readonly lease: Sessions['lease']
-  /** Tokens that any process renewed within this time, in milliseconds, are not checked again. */
+  /**
+   * Time after a session's renewal by any process, in milliseconds. During this time, the session is not checked again.
+   */
   readonly freshMs: number
   /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number
-  /** Whether this process is about to stop. It then begins no renewal, because it could lose the answer. */
+  /** Whether this process is about to stop. It then renews no tokens, because it could lose the IdP's answer. */
   readonly isClosing: () => boolean
-  /** Registers a renewal that the process must finish before it stops. */
+  /** Registers a token renewal that the process must finish before it stops. */
   readonly untilClosed: <Outcome>(renewal: Promise<Outcome>) => Promise<Outcome>
   /**
    * Applies the groups of a renewed ID token, after the new tokens were stored. Returns false if the groups no longer
@@ -47,7 +49,7 @@ export async function checkSession(session: OpenSession, deps: CheckDeps): Promi
   try {
     return await checkLeased(session, deps)
   } finally {
-    // Ignore a failed release of the lease, because the lease expires by itself.
+    // Ignore a failed release of the session's lease, because the lease expires by itself.
     await release?.().catch(() => undefined)
   }
 }
@@ -55,7 +57,7 @@ export async function checkSession(session: OpenSession, deps: CheckDeps): Promi
 async function checkLeased(session: OpenSession, deps: CheckDeps): Promise<CheckOutcome> {
   const { client, freshMs, now } = deps
   const { tokens, idToken, renewedAt } = await session.read()
-  // A session without tokens and without an ID token ended after the check began.
+  // If the session has neither tokens nor an ID token, it ended after the check began.
   if (!tokens) return idToken === null ? 'unknown' : 'unchecked'
   if (deps.isClosing()) return 'unknown'
   const { access, accessExpiresAt, refresh } = tokens

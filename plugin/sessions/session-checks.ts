@@ -26,7 +26,7 @@ const AGAIN_MS = [1_000, 30_000]
 
 export interface ChecksOptions {
   readonly host: Host
-  /** Supplies the client of the IdP, which is created when `client` is first read. */
+  /** Provides `client`, the OpenID Connect client of the IdP. The first read of `client` creates it. */
   readonly provider: Pick<CheckDeps, 'client'>
   readonly clock: Clock
   /**
@@ -74,7 +74,7 @@ export class SessionChecks {
   /** Checks these sessions now, and again after 1 s and 30 s. Resolves after the first checks. Never rejects. */
   async checkNow(sessions: readonly OpenSession[]): Promise<void> {
     const check = () => {
-      // Resume paused checks, because an IdP that has just sent a logout token is reachable.
+      // Resume paused session checks, because an IdP that has just sent a logout token is reachable.
       this.#outcomes.resume()
       return this.#checkAll(sessions, 0)
     }
@@ -102,7 +102,7 @@ export class SessionChecks {
     const { host, clock, everyMs } = this.#options
     this.#look = clock.after(Math.min(everyMs, LOOK_MS), async () => {
       const due = host.sessions.inUse?.(this.#domainKey, everyMs) ?? []
-      // Skip sessions that another process renewed within half of `everyMs`, because they need no check yet.
+      // Skip sessions that another process renewed less than `everyMs / 2` ago, because they need no check yet.
       await this.#checkAll(due, everyMs / 2)
       if (!this.#isClosed) this.#lookLater()
     })

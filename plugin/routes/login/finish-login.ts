@@ -39,8 +39,8 @@ export async function finishLogin(
   if (userInfoFailure) deps.warnOfUserInfo(settings.key, userInfoFailure)
   const profile = { ...profileOf(preset.claims(redeemed.claims), settings.custom.claims), issuer }
   const result = await admit(redeemed, profile, working, deps, req)
-  // The session starts no earlier than the user's authentication. So a logout at the IdP before the authentication does
-  // not end the session, even if the login had already begun.
+  // Let the session start at the user's authentication, if that is later than the start of the login. A logout at the
+  // IdP between the two must not end the session.
   const startedAt = Math.max(transaction.startedAt, authenticatedAt ?? 0)
   const session = { domainKey: settings.key, userId: profile.id, issuer, subject, sid, startedAt, idToken, tokens }
   return { profile, result, startedAt: await startSession(deps.host, session, transaction.startedAt, req, res) }

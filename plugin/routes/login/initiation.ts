@@ -15,7 +15,7 @@ const MOST_HINT_CHARACTERS = 255
 export interface Initiation {
   /** The path to return to after the login. Null for the default page. */
   readonly returnPath: string | null
-  /** Parameters to pass on to the IdP. */
+  /** Parameters to add to the authorization request, such as `login_hint`. */
   readonly hints: Readonly<Record<string, string>>
 }
 

@@ -17,14 +17,14 @@ export function rememberLanding(
   res: Response,
 ): void {
   const landing = landings.remember(state, session, path, rules)
-  // If the path is long and the session cookie large, the response has no space for this cookie. A repeated answer is
-  // then refused like an unknown answer.
+  // If the path is long and the session cookie large, the response has no space for the cookie with the path. If the
+  // IdP's answer arrives again, it is refused.
   if (landing.length <= remainingCookieBytes(res, host.sessions, path)) res.append('Set-Cookie', landing)
 }
 
 /**
- * Returns the path to which the login of a repeated answer redirected the browser. Returns undefined if the browser no
- * longer has the session that this login started.
+ * Returns the path to which an earlier login redirected the browser, if the IdP's answer to that login arrives again.
+ * Returns undefined if the browser no longer has the session that the earlier login started.
  */
 export async function earlierLanding(
   state: string,

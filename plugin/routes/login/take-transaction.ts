@@ -19,7 +19,7 @@ export async function takeTransaction(
   const { transaction, setCookies } = transactions.take(state, rules, cookies)
   if (setCookies.length > 0) res.append('Set-Cookie', [...setCookies])
   if (!transaction) return undefined
-  // A copy of the cookie would work in every process. So all processes share a record of the used answers.
+  // A copy of the transaction cookie would work in every process. So they share a record of used `state` values.
   const until = transaction.startedAt + TRANSACTION_MS
   const firstUse = host.sessions.revocations?.once?.(`login ${digestOf(state)}`, until)
   const isFirstUse = await firstUse?.catch((cause: unknown): never => {

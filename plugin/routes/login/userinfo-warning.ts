@@ -10,10 +10,10 @@ export type UserInfoWarning = (domainKey: string, failure: LoginError) => void
 
 /**
  * Returns a function that writes at most one warning per domain and hour to the authentication log, because the
- * endpoint may fail at every login.
+ * UserInfo endpoint may fail at every login.
  */
 export function createUserInfoWarning(host: Pick<Host, 'authLog'>, clock: Clock): UserInfoWarning {
-  /** Maps each domain key to the time of the domain's last warning, in milliseconds of `Clock.elapsed`. */
+  /** Maps each domain key to the time of the last UserInfo warning, in milliseconds of `Clock.elapsed`. */
   const warnedAt = new Map<string, number>()
   return (domain, failure) => {
     const now = clock.elapsed()

@@ -9,7 +9,8 @@ import { otherSessions } from '../../sessions/other-sessions.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 
 /**
- * Time limit for the response, in milliseconds. Keycloak waits 5 s for the response, and does not repeat the request.
+ * Time limit for the response to a logout token, in milliseconds. Keycloak waits 5 s for the response, and does not
+ * send the token again.
  */
 const RESPONSE_MS = 4_000
 
@@ -41,7 +42,7 @@ export async function backchannelLogout(
         ...(sessions === null ? {} : { sessions }),
       },
     })
-    // Wait only until the response is due. Slower checks continue after the response.
+    // Wait for the session checks only until the response to the IdP is due. Slower checks continue after it.
     await isLate(clock, working.checks.checkNow(candidates), RESPONSE_MS - (clock.elapsed() - beganAt))
     res.status(200).end()
   } catch (error) {

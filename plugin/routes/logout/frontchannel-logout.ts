@@ -33,8 +33,7 @@ export async function frontchannelLogout(
         fields: {},
       })
     }
-    // Express servers often forbid browsers to show their pages in a frame, but the IdP's page requests this address in
-    // a frame.
+    // Remove the host's `X-Frame-Options`, because the IdP's logout page requests this address in a frame.
     res.removeHeader('X-Frame-Options')
     res
       .status(200)

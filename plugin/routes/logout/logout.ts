@@ -36,7 +36,7 @@ type Report = (event: 'logout-failed' | 'logout-incomplete', error: unknown) => 
 /**
  * Ends the session on this server.
  *
- * @returns false if that failed. The response then tells the user
+ * @returns false if that failed. An error response was then sent
  */
 async function endHere({ sessions }: Host, req: Request, res: Response, report: Report): Promise<boolean> {
   try {
@@ -64,12 +64,12 @@ async function endAtIdp(
     working.endSession.next(ownSession).catch((error: unknown) => ({ kind: 'unknown', error }) as const),
     ownSession ? revoke(ownSession, working, clock) : NOTHING_TO_REVOKE,
   ])
-  // If discovery fails, the logout at the IdP and the revocation fail with the same error. The set removes the
+  // If discovery fails, the logout at the IdP and the revocation fail with the same error. A `Set` removes the
   // duplicate, so that the error is logged once.
   const failures = new Set([...(next.kind === 'unknown' ? [next.error] : []), ...(failure ? [failure] : [])])
   const [firstFailure] = [...failures].map((error) => report('logout-incomplete', error))
   if (firstFailure && (isUnreachable || next.kind === 'unknown')) {
-    // If the IdP is unreachable, a message is clearer to the user than the browser's error page.
+    // If the IdP is unreachable, show a message, because the user would not understand the browser's error page.
     await showMessage(host, req, res, domainKey, 'signed_out_here', firstFailure.code)
   } else if (next.kind === 'form') sendLogoutForm(res, next.url, next.fields)
   else res.redirect(302, next.kind === 'redirect' ? next.url.href : paths.login)

@@ -5,14 +5,14 @@ import type { ProviderClient } from '../../provider/client.ts'
 import { gotNoAnswer } from '../../provider/faults/unanswered.ts'
 import type { TokenKind } from '../../provider/tokens/token-status.ts'
 
-/** Time limit for the revocation, in milliseconds. The user waits for it. */
+/** Time limit for the revocation of tokens at a logout, in milliseconds. The user waits for the revocation. */
 const LIMIT_MS = 2_000
 
 /** The outcome of revoking a session's tokens at the IdP. */
 export interface Revocation {
   /** The first error of the revocation requests, including a timeout. Undefined if there was none. */
   readonly failure: unknown
-  /** Whether no request was answered, because the IdP cannot be reached or is too slow. */
+  /** Whether every revocation request failed because the IdP cannot be reached or is too slow. */
   readonly isUnreachable: boolean
 }
 
