@@ -197,7 +197,7 @@ describe('login with a client secret in a file', () => {
     expect(setup.reloads()).to.deep.equal([])
   })
 
-  it('the live check uses a client secret that was rotated in its file after the start', async () => {
+  it('the checker with --live uses the new client secret if the secret file changed', async () => {
     const setup = await startWithFile()
     const config = {
       settings: { cert: '127.0.0.1' },

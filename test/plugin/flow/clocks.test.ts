@@ -11,7 +11,7 @@ describe('login while the clocks of server and IdP differ', () => {
   ] as const) {
     for (const responseType of ['code', 'code id_token']) {
       // Shows: plugin 9.33.
-      it(`logs both clocks if the server's clock is too far ${direction} (${responseType})`, async () => {
+      it(`logs IdP and server time if the server is too far ${direction} (${responseType})`, async () => {
         const members = { response_types: [responseType] }
         const setup = await start({ client: members, registered: members })
         const iat = Math.floor(Date.now() / 1000) + offsetS

@@ -63,7 +63,7 @@ describe('DPoP-bound access tokens', () => {
     expect(proofsAt('/request')[0]?.[1]).to.include({ htm: 'POST' })
   })
 
-  it('a login with DPoP works if the IdP accepts only its endpoint URL as audience', async () => {
+  it('a login with DPoP works if client assertions need the endpoint URL as audience', async () => {
     const { host, page, authLog } = await login({
       keys: [makeKey('P-256')],
       client: { ...BOUND, token_endpoint_auth_method: 'private_key_jwt' },

@@ -5,7 +5,7 @@ import { answerFromIdp, setups } from '../../support/sign-in-setup.ts'
 
 const ANSWERS = { response_types: ['code id_token'] }
 
-describe('IdP answer in the fragment', () => {
+describe('IdP answer in the URL fragment', () => {
   const start = setups()
 
   const inFragment = (members: Record<string, unknown> = ANSWERS) =>
@@ -25,7 +25,7 @@ describe('IdP answer in the fragment', () => {
 
   for (const responseType of ['id_token', 'code id_token', 'code']) {
     // Shows: plugin 4.24.
-    it(`signs in by a page that posts the answer in the fragment (${responseType})`, async () => {
+    it(`signs in if the IdP's answer is in the URL fragment (${responseType})`, async () => {
       const { host, browser, isIn, output, authLog } = await inFragment({ response_types: [responseType] })
       const person = browser()
       const { page, post, fragment } = await arrive(person, await answerFromIdp(person, host.url, 'alice'))
@@ -39,7 +39,7 @@ describe('IdP answer in the fragment', () => {
   }
 
   // Shows: plugin 9.17.
-  it('the page that posts the fragment is not cached and may run only its own script', async () => {
+  it('the page that posts the URL fragment is not cached and runs only its own script', async () => {
     const { host, browser } = await inFragment()
     const person = browser()
     const { page } = await arrive(person, await answerFromIdp(person, host.url, 'alice'))
@@ -55,7 +55,7 @@ describe('IdP answer in the fragment', () => {
   })
 
   // Shows: plugin 9.17.
-  it('accepts an IdP answer in the fragment even if form_post was requested', async () => {
+  it('accepts an IdP answer in the URL fragment even if form_post was requested', async () => {
     const { host, browser, redirectFrom } = await start({ client: ANSWERS, registered: ANSWERS })
     const person = browser()
     const address = await redirectFrom('auth-oidc', person)

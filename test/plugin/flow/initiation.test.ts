@@ -6,7 +6,7 @@ describe('login initiated by a third party', () => {
 
   for (const method of ['GET', 'POST'] as const) {
     // Shows: plugin 9.18.
-    it(`an initiated login passes on login_hint and ends at target_link_uri (${method})`, async () => {
+    it(`a third-party-initiated login uses login_hint and target_link_uri (${method})`, async () => {
       const { host, idp, browser } = await start()
       const person = browser()
       const fields = [
@@ -27,7 +27,7 @@ describe('login initiated by a third party', () => {
   }
 
   // Shows: plugin 9.18.
-  it("refuses and logs an initiated login if its iss is not the domain's issuer", async () => {
+  it("refuses and logs a third-party-initiated login unless iss is the domain's issuer", async () => {
     const { host, idp, browser, authLog } = await start()
     for (const query of [
       'iss=https%3A%2F%2Fevil.test',
@@ -44,7 +44,7 @@ describe('login initiated by a third party', () => {
     expect(idp.requests('authorization')).to.equal(0)
   })
 
-  it('an initiated login ends at the start page if target_link_uri is on another site', async () => {
+  it('a third-party-initiated login ignores a target_link_uri on another site', async () => {
     const { host, idp, signIn } = await start()
     const { person } = await signIn()
     for (const target of [

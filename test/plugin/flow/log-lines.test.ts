@@ -48,7 +48,7 @@ describe('log line of a failed login', () => {
 
   for (const fault of [{ kind: 'reset' }, { kind: 'hang' }] as const) {
     // Shows: plugin 10.25.
-    it(`logs a lost answer to a code, and never sends the code again (${fault.kind})`, async () => {
+    it(`logs a lost token response, and never sends the code again (${fault.kind})`, async () => {
       const setup = await start()
       setup.idp.faults.set('token', fault)
       const failed = failedLogin(setup)
@@ -271,7 +271,7 @@ describe('log line of a failed login', () => {
       ['constructor', '', /answered the login with an error/, 'provider_refused'],
     ] as const) {
       const idpError = description === '' ? error : `${error} "${description}"`
-      it(`explains ${idpError} in the log and on the page`, async () => {
+      it(`explains ${idpError} in the log and on the login page`, async () => {
         const setup = await start()
         const page = await failedLogin(setup, (answer) => {
           answer.searchParams.delete('code')

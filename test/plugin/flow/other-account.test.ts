@@ -23,7 +23,7 @@ describe('user who has an account under another id', () => {
   }
 
   // Shows: plugin 5.3.
-  it('warns with a remedy if a user has an account by sub, not by the configured claim', async () => {
+  it('warns with a remedy if sub matches an account but the configured claim does not', async () => {
     const setup = await startKnownByOid({ newAccounts: false }, ['~oidc:u-1002'])
     const { page, failure } = await setup.signIn('bob')
     const [warning, ...more] = setup.lines('account-under-other-id')
@@ -44,7 +44,7 @@ describe('user who has an account under another id', () => {
   })
 
   // Shows: plugin 5.3.
-  it('warns before creating an account for a user who already has an account by sub', async () => {
+  it('warns before creating a second account if sub already matches an account', async () => {
     const setup = await startKnownByOid({}, ['~oidc:u-1002'])
     expect((await setup.signIn('bob')).me).to.include({ status: 200, id: OID })
     expect((await setup.signIn('bob')).me).to.include({ status: 200, id: OID })
@@ -53,7 +53,7 @@ describe('user who has an account under another id', () => {
   })
 
   // Shows: plugin 5.3.
-  it('does not warn if a user has an account by the configured claim, or none by sub', async () => {
+  it('does not warn if the configured claim matches an account, or sub matches none', async () => {
     const setup = await startKnownByOid({ newAccounts: false }, ['~oidc:D-7', '~oidc:u-1002'])
     await setup.signIn('bob')
     const empty = await startKnownByOid({ newAccounts: false })

@@ -32,7 +32,7 @@ const ENCRYPTED = {
   request_object_encryption_enc: 'A256CBC-HS512',
 }
 
-describe('login through a proxy with default limits', () => {
+describe('login through a reverse proxy with default size limits', () => {
   const start = keyedSetups()
   for (const [kind, serve] of [
     ['a session in a cookie', withCookieSessions],

@@ -73,7 +73,7 @@ describe('groups in a renewed ID token', () => {
     ['with a groups claim of an unusable type', 'id_token', 5],
   ] as const) {
     // Shows: plugin 9.12.
-    it(`a renewal ${condition} changes no groups or rights`, async () => {
+    it(`a token renewal ${condition} changes no groups or rights`, async () => {
       const { setup, person, store } = await startWithBob(claimsIn)
       setGroups(setup, groups)
       for (const _ of [1, 2]) {

@@ -44,7 +44,7 @@ describe('login with a response mode', () => {
     ['fragment.jwt', 'code id_token'],
     ['jwt', 'id_token'],
   ] as const) {
-    it(`accepts a signed answer in the fragment: ${mode} (${type})`, async () => {
+    it(`accepts a signed IdP answer in the URL fragment: ${mode} (${type})`, async () => {
       const { host, browser } = await flow({ response_types: [type], response_mode: mode })
       const person = browser()
       const answer = await answerIn(person, host.url)

@@ -42,7 +42,7 @@ describe('routes of the server that shadow routes of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('warns of an earlier route of the server in any notation, also in mounted routers', async () => {
+  it("warns of a server route that shadows the plugin's, in any notation or router", async () => {
     const nested = express.Router().use('/', express.Router().post('/logout', answer))
     const apps = {
       '/LogOut/': express().all('/LogOut/', answer),
@@ -59,7 +59,7 @@ describe('routes of the server that shadow routes of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it("warns of an earlier route of the server only if it is below the domain's path", async () => {
+  it("warns of a shadowing server route only if it is below the domain's path", async () => {
     const host: Host = { ...HOST, basePath: () => '/mesh/' }
     const below = express().use('/mesh', express.Router().get('/logout', answer))
     expect((await shadowedAt(below, host)).paths).to.deep.equal(['/mesh/logout'])
@@ -67,7 +67,7 @@ describe('routes of the server that shadow routes of the plugin', () => {
   })
 
   // Shows: plugin 9.46.
-  it('does not warn of login, middleware, wildcard or DELETE routes, or later routes', async () => {
+  it('never warns of shadowing by login, middleware, wildcard, DELETE or later routes', async () => {
     const app = express()
       .use(pass)
       .use('/logout', pass)

@@ -39,7 +39,7 @@ describe('limit of log lines per second', () => {
     expect(clock.pending).to.equal(0)
   })
 
-  it('counts each omitted log line once even if the timer fires early', () => {
+  it('counts each omitted log line once even if the timer that logs the count is early', () => {
     const timers: (() => unknown)[] = []
     const early = {
       now: () => 0,

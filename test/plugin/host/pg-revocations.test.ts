@@ -85,7 +85,7 @@ describe('revocations in PostgreSQL', () => {
     expect(await store.endedAt(['a key'])).to.equal(clock)
   })
 
-  it('a one-time key can be used again after it expired', async () => {
+  it('a reserved one-time key can be reserved again after it expired', async () => {
     let clock = Date.now()
     const store = pgRevocations(pool(), { now: () => clock })
     const key = randomUUID()

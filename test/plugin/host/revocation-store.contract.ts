@@ -60,7 +60,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(await open().endedAt([key])).to.equal(1000)
   })
 
-  it('if several processes use a one-time key at the same time, exactly one succeeds', async () => {
+  it('if several processes reserve a one-time key simultaneously, exactly one succeeds', async () => {
     const wanted = Array.from({ length: 50 }, () => randomUUID())
     const stores = [open(), open(), open()]
     const answers = await Promise.all(
@@ -70,7 +70,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(first.toSorted()).to.deep.equal(wanted.toSorted())
   })
 
-  it('a one-time key can be used again after it was released', async () => {
+  it('a reserved one-time key can be reserved again after it was released', async () => {
     const key = randomUUID()
     const store = open()
     expect(await store.once?.(key, later())).to.equal(true)
@@ -79,7 +79,7 @@ export function sharedStoreContract(open: (now?: () => number) => RevocationStor
     expect(await store.once?.(key, later())).to.equal(false)
   })
 
-  it('using a one-time key does not revoke a session stored under the same key', async () => {
+  it('reserving a one-time key does not revoke a session stored under the same key', async () => {
     const key = randomUUID()
     const store = open()
     await store.once?.(key, later())

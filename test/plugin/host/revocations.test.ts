@@ -13,7 +13,7 @@ describe('revocations in memory', () => {
 
   revocationStoreContract(() => memoryRevocations())
 
-  it('if a full store drops a revocation, all sessions from before that time are ended', async () => {
+  it('if a full revocation store drops a revocation, all sessions begun before it end', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 5_000)
     await store.revoke(['b'], 20, 5_000)
@@ -24,7 +24,7 @@ describe('revocations in memory', () => {
     expect(await store.endedAt(['c'])).to.equal(30)
   })
 
-  it('a full store drops expired revocations first, without ending other sessions', async () => {
+  it('a full revocation store drops expired revocations first and ends no session', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 1_500)
     await store.revoke(['b'], 20, 1_500)
@@ -34,7 +34,7 @@ describe('revocations in memory', () => {
     expect(await store.endedAt(['z'])).to.equal(undefined)
   })
 
-  it('a store that is not full keeps expired revocations, in case the clock was wrong', async () => {
+  it('keeps expired revocations while the store has space, in case the clock was wrong', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 5_000)
     clock = 1_000_000

@@ -97,7 +97,7 @@ describe("check of MeshCentral's sessions at each request", () => {
     }
   })
 
-  it('keeps a session that MeshCentral itself begins in answer to a checked request', async () => {
+  it('keeps a session that MeshCentral itself begins while it answers a request', async () => {
     for (const members of [{ x: 'x' }, { x: 'x', loginToken: '~t:1', ip: '1.2.3.4' }, {}]) {
       const { session } = await answer({ theme: 'dark' }, begins({ userid: USER, ...members }))
       expect(session).to.include({ userid: USER, theme: 'dark', ...members })

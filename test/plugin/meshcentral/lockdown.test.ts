@@ -4,7 +4,7 @@ import request from 'supertest'
 import { Lockdown } from '../../../plugin/meshcentral/lockdown.ts'
 import type { MeshCookie } from '../../../plugin/meshcentral/server.ts'
 
-describe('single sign-on accounts while sessions are not checked', () => {
+describe('single sign-on accounts before session checks are active', () => {
   const unseal = (sealed: unknown): MeshCookie | null =>
     typeof sealed === 'string' ? { userid: sealed, x: 'x' } : (sealed as MeshCookie | null)
 
@@ -45,7 +45,7 @@ describe('single sign-on accounts while sessions are not checked', () => {
     }
   }
 
-  it('refuses all single sign-on accounts until sessions are checked; logs this once', async () => {
+  it('refuses single sign-on accounts until session checks are active; logs this once', async () => {
     const { dropped, sessionLeft, decode } = open()
     for (const user of ['user//~oidc:1', 'user/other/~oidc:a/b']) {
       expect(await sessionLeft(user)).to.deep.equal({})
@@ -55,7 +55,7 @@ describe('single sign-on accounts while sessions are not checked', () => {
     expect(dropped).to.deep.equal(['user//~oidc:1'])
   })
 
-  it('admits all accounts without single sign-on even while sessions are not checked', async () => {
+  it('admits accounts without single sign-on even before session checks are active', async () => {
     const { dropped, sessionLeft, decode } = open()
     for (const user of ['user//admin', 'user//~saml:1', 'user//x~oidc:1']) {
       expect(await sessionLeft(user)).to.deep.equal({ userid: user, x: 'x' })
@@ -67,7 +67,7 @@ describe('single sign-on accounts while sessions are not checked', () => {
     expect(dropped).to.deep.equal([])
   })
 
-  it('admits single sign-on accounts only in domains where sessions are checked', async () => {
+  it('admits single sign-on accounts only in domains with active session checks', async () => {
     const { door, sealing, sessionLeft, decode } = open()
     door.liftFor(new Set(['']), sealing)
     expect(await sessionLeft('user//~oidc:1')).to.deep.equal({ userid: 'user//~oidc:1', x: 'x' })
@@ -76,7 +76,7 @@ describe('single sign-on accounts while sessions are not checked', () => {
     expect(decode('user/other/~oidc:1')).to.equal(null)
   })
 
-  it('refuses single sign-on accounts again if MeshCentral omits request properties', async () => {
+  it('refuses single sign-on accounts again if a request lacks xdomain or clientIp', async () => {
     const { door, missing, note, sealing, sessionLeft } = open()
     door.liftFor(new Set(['']), sealing)
     note({ clientIp: 1 })

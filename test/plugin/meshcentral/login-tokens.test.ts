@@ -27,7 +27,7 @@ describe('login tokens of MeshCentral', () => {
   const open = (days: number | null = null, db: MeshDatabase = databaseOf(records)) =>
     new MeshLoginTokens({ db, clock, days, endDirectLogins: async (user) => void ended.push(user) })
 
-  it('by default, login tokens work without time limit and without a recorded login', async () => {
+  it('by default, login tokens never expire, even if no login of the user was recorded', async () => {
     expect(await open().verdictOn(USER)).to.deep.equal({ works: true, until: Number.POSITIVE_INFINITY })
   })
 
@@ -153,7 +153,7 @@ describe('login tokens of MeshCentral', () => {
     })
 
     // Shows: plugin 6.11.
-    it('refuses login tokens of single sign-on accounts at unknown paths', async () => {
+    it("refuses a single sign-on user's login token if its request cannot be determined", async () => {
       expect(String((await answer(USER, { isUnknown: true })).result[0])).to.equal('Error: login token refused')
       for (const user of ['user//bob', 'user/customer/~oidc:bob']) {
         expect((await answer(user, { isUnknown: true })).result).to.deep.equal([null, user])

@@ -57,7 +57,7 @@ describe('writes of one MeshCentral record', () => {
     expect(writtenContents()).to.deep.equal([1, id, 3])
   })
 
-  it('device writes do not wait; other writes wait at most 30 s for the previous write', async () => {
+  it('device records are written at once; others wait up to 30 s for an earlier write', async () => {
     set('user//~oidc:1', 1)
     set('user//~oidc:1', 2)
     for (const state of [3, 4]) set('node//device', state)

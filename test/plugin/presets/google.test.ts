@@ -51,7 +51,7 @@ describe('google preset', () => {
   })
 
   // Shows: plugin 6.13.
-  it('a user who declined the scope has no groups, and the Google API is not called', async () => {
+  it('a user who declined the groups scope has no groups; the Google API is not called', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
     const membershipsWith = (grantedScopes: readonly string[] | null, custom: object = {}, groups: object = {}) => {
       const members = { preset: 'google', customer_id: 'C046psxkn', ...custom }
@@ -200,7 +200,7 @@ describe('google preset', () => {
     }
   })
 
-  it("groups are unknown if the user's address has characters that no search allows", async () => {
+  it("groups are unknown if Google cannot search for a character of the user's address", async () => {
     for (const address of ['ali\nce@corp.example', 'alice\u0000@corp.example', 'alice\ud800@corp.example']) {
       expect(await reasonOf(memberships({}, verified(address)))).to.match(/characters that a search cannot contain/)
     }

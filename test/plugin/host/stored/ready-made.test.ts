@@ -158,7 +158,7 @@ describe('accounts and user groups in a SQL database', () => {
     await close()
   })
 
-  it('a call fails if SQLite is busy for 10 s; a later call creates the tables', async () => {
+  it('a write fails if SQLite is busy for 10 s; a later write creates the tables', async () => {
     const file = path('host.sqlite')
     const [holder, patient, hasty] = [await openDatabase(file), await openDatabase(file), await openDatabase(file)]
     hasty.connection.configure('busyTimeout', 0)

@@ -89,7 +89,7 @@ describe('account moves of several servers with one database', () => {
     expect(recordsOfMoves()).to.deep.equal([])
   })
 
-  it('refuses a move while another server is moving the account; a repeat succeeds', async () => {
+  it('refuses to move an account that another server is moving; a later try succeeds', async () => {
     const [first, second] = [startServer(), startServer()]
     const unblock = block(first)
     const moving = first.moves.move(REQUEST)
@@ -125,7 +125,7 @@ describe('account moves of several servers with one database', () => {
     expect(recordsOfMoves()).to.deep.equal([])
   })
 
-  it('a restart removes the leftover record of a finished move without a second event', async () => {
+  it('a restart removes the record of a finished account move and logs no second event', async () => {
     const first = startServer(false)
     first.server.db.Remove = (_id, done) => void setImmediate(() => done?.())
     await first.moves.move(REQUEST)

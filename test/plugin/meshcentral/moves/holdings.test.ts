@@ -15,7 +15,7 @@ const user = (id: string, more: Partial<MeshUser> = {}): MeshUser => ({
 const users = (...all: readonly MeshUser[]) => Object.fromEntries(all.map((account) => [account._id, account]))
 
 describe('devices, groups and rights of a MeshCentral account', () => {
-  it("the page for moves omits an account's mirrored groups and deleted groups", () => {
+  it('the page for moving accounts omits mirrored groups and deleted groups', () => {
     const links = {
       'mesh//a': { rights: 5 },
       'mesh//gone': { rights: 5 },
@@ -35,7 +35,7 @@ describe('devices, groups and rights of a MeshCentral account', () => {
     expect(userGroups).to.deep.equal([{ id: 'ugrp//own', name: 'Helpers' }])
   })
 
-  it('the page for moves omits server rights that IdP groups gave to an account', () => {
+  it('the page for moving accounts omits server rights that come from IdP groups', () => {
     const { siteRights } = holdingsOf({ userGroups: {} }, user('user//tom', { siteadmin: 0x203, oidcrights: 0x200 }))
     expect(siteRights).to.equal(3)
   })

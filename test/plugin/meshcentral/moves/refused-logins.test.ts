@@ -49,7 +49,7 @@ describe('refused logins of users who have an account', () => {
     expect(pairs()).to.deep.equal([])
   })
 
-  it('omits refusals due to groups, a locked account, maintenance or a host failure', () => {
+  it('lists no login refused for groups, a locked account, maintenance or host failure', () => {
     const { refusals, pairs } = refusedLogins(['user//tom'])
     for (const code of ['not_in_required_group', 'account_locked', 'maintenance', 'host_failed'] as const)
       refusals.note('', TOM, code)
@@ -65,7 +65,7 @@ describe('refused logins of users who have an account', () => {
     expect(same.pairs()).to.deep.equal([[NEW_ID, NEW_ID]])
   })
 
-  it('lists a repeated refusal once, and each refusal for seven days', async () => {
+  it('lists a refused login for seven days, and only once even if it is repeated', async () => {
     const { clock, refusals } = refusedLogins(['user//tom'])
     refusals.note('', TOM, 'account_limit')
     await clock.advance(DAY_MS)

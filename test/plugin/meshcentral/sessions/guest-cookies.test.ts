@@ -15,7 +15,7 @@ const files = workAt('/devicefile.ashx')
 const opens = (cookie: object, where: Work | undefined, minutes = 60) => admitsGuest(cookie, where, minutes, NOW)
 
 describe("guest's cookie", () => {
-  it("a cookie with nid, pid or guest rights is a guest's, unless it is an invitation", () => {
+  it("recognizes a guest's cookie by nid, pid or guest rights if it has no member a", () => {
     for (const cookie of [GUEST, { nid: 'node//1' }, { pid: 'public' }, { r: 8 }]) {
       expect(isGuestCookie(cookie)).to.equal(true)
     }
@@ -83,7 +83,7 @@ describe("guest's cookie", () => {
   })
 
   // Shows: plugin 10.17.
-  it("if the plugin does not see the request, a guest's cookie opens only web relays", () => {
+  it("a guest's cookie opens only web relays if the plugin cannot see the request", () => {
     for (const p of [8, 16]) {
       expect([32, 60].map((minutes) => opens({ ...GUEST, p }, undefined, minutes))).to.deep.equal([true, false])
     }

@@ -5,7 +5,7 @@ import { propertyRuns } from '../../../support/property-runs.ts'
 
 describe('index of sessions by revocation key', () => {
   // Shows: plugin 9.10.
-  it('the key index finds the same sessions as a full search after random changes', () => {
+  it('after random changes, an index by revocation key finds the same as a full search', () => {
     const keys = fc.uniqueArray(fc.constantFrom<string>('a', 'b', 'c', 'd', '__proto__'), { maxLength: 4 })
     const steps = fc.array(fc.record({ add: fc.boolean(), position: fc.nat(9) }), { maxLength: 40 })
     fc.assert(

@@ -39,7 +39,7 @@ describe('lease of a session among servers that share a database', () => {
     expect(await take()).to.be.a('function')
   })
 
-  it('at most one of several simultaneous servers gets the lease if writes are slow', async () => {
+  it("at most one server gets a session's lease, even if database writes are slow", async () => {
     for (const delays of [
       [0, 0, 0],
       [0, 100, 200],
@@ -68,7 +68,7 @@ describe('lease of a session among servers that share a database', () => {
     expect(await take()).to.equal(null)
   })
 
-  it('a lease written while the clock was far ahead does not block other servers', async () => {
+  it("a session's lease written while the clock was far ahead blocks no other server", async () => {
     await take()
     clock.set(clock.now() - 3_600_000)
     expect(await take()).to.be.a('function')

@@ -84,7 +84,7 @@ describe('open sessions', () => {
     })
 
     // Shows: plugin 9.15.
-    it('a session is in use if it has a socket or was seen since its last check', async () => {
+    it('a session is in use if it has a socket or sent a request since its last check', async () => {
       const [ownSocket, sealed] = [new Socket(), new Socket()]
       open.note(session('a'), ownSocket)
       open.note(session('b'))
@@ -114,14 +114,14 @@ describe('open sessions', () => {
       expect(dueSessions(0)).to.deep.equal(['a', 'b'])
     })
 
-    it('sessions are checked in order of their last check, even if a run stops early', async () => {
+    it('the session with the oldest check is checked first, even if a round stops early', async () => {
       for (const handle of ['a', 'b', 'c']) open.note(session(handle), new Socket())
       for (const { signIn } of open.inUse('', 0)) if (signIn.handle === 'b') break
       await clock.advance(1)
       expect(dueSessions(0)).to.deep.equal(['b', 'c', 'a'])
     })
 
-    it('a session is due for a check even if the clock was set forward or back', async () => {
+    it('a session check becomes due on time even if the clock was set forward or back', async () => {
       for (const to of [1_000_000, -1_000_000]) {
         open.note(session('a'))
         await clock.advance(5)

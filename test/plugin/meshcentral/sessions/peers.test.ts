@@ -56,7 +56,7 @@ describe('sessions at peer servers of MeshCentral', () => {
     expect(second.revocations.latest([keyOfSealed(USER)])).to.equal(second.clock.now() + 5_000)
   })
 
-  it('a session that a peer ended ends on this server even if only a relay used it', async () => {
+  it('a session that a peer ended ends on this server even if only a web relay used it', async () => {
     const db = databaseOf()
     const [first, second] = [await setUp(db), await setUp(db)]
     for (const { user, x, signIn } of [session('before', 1_000), session('after', 15_001)]) {
@@ -86,7 +86,7 @@ describe('sessions at peer servers of MeshCentral', () => {
     }
   })
 
-  it('a server logs an unreadable database once, and continues reading', async () => {
+  it('a server logs once that it cannot read the database, and keeps trying', async () => {
     const db = databaseOf()
     let isBroken = false
     let broken = 0

@@ -120,7 +120,7 @@ describe('cookie that MeshCentral seals', () => {
   })
 
   for (const call of ['Get', 'GetAllTypeNodeFiltered']) {
-    it(`a cookie sealed after db.${call} belongs to the session of the calling socket`, async () => {
+    it(`a callback of db.${call} seals cookies for the session that called it`, async () => {
       const answers: (() => void)[] = []
       // Answers as a pool of connections does: in the async context of any other request.
       const ask = (_filter: unknown, done: () => void) => void answers.push(done)
@@ -188,7 +188,7 @@ describe('cookie that MeshCentral seals', () => {
   })
 
   // Shows: plugin 10.17.
-  it("a guest's cookie authorizes no upload if the body arrives after the headers", async () => {
+  it("a guest's cookie authorizes no upload even if the request body arrives late", async () => {
     const all = await setUp()
     const request = new EventEmitter()
     let opened: MeshCookie | null | undefined

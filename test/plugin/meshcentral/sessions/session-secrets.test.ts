@@ -51,7 +51,7 @@ describe('tokens of sessions in the database of MeshCentral', () => {
   })
 
   // Shows: plugin 9.15.
-  it("a session's tokens are unreadable without its handle and the server's secret", async () => {
+  it('stored tokens are unreadable without session handle and server secret', async () => {
     const rows = new Map<string, Members>()
     open(databaseOf(rows)).keep(signIn(), 'handle-1', LATER)
     const [row = {}] = rows.values()
@@ -138,7 +138,7 @@ describe('tokens of sessions in the database of MeshCentral', () => {
     expect(error).to.equal('The database could not read the tokens of a session.')
   })
 
-  it("a session's tokens are replaced only while the session lasts", async () => {
+  it("a session's refreshed tokens are stored only if the session has not ended", async () => {
     const rows = new Map<string, Members>()
     const secrets = open(databaseOf(rows))
     await settled()

@@ -34,7 +34,7 @@ describe('session of MeshCentral', () => {
       'the session ended at the IdP': ({ sessions }) => sessions.endOne(SESSION),
     }
     for (const [condition, end] of Object.entries(ways)) {
-      it(`closes open pages before the revocation is stored if ${condition}`, async () => {
+      it(`closes the session's pages before the revocation is stored if ${condition}`, async () => {
         const waiting: ((error?: unknown) => void)[] = []
         const db: MeshDatabase = { ...databaseOf(), Set: (_record, done) => void (done && waiting.push(done)) }
         const all = await setUp({ db })
@@ -56,7 +56,7 @@ describe('session of MeshCentral', () => {
   })
 
   // Shows: meshcentral 13, 17, 25.
-  it("a login replaces the browser's session, and the account records the time", async () => {
+  it("a login replaces the browser's session, and sets the account's last login time", async () => {
     const { web, sessions, clock } = await setUp()
     const browser = requestWith({})
     const names: unknown[] = []
@@ -138,7 +138,7 @@ describe('session of MeshCentral', () => {
     expect(destroyed).to.have.all.keys('user//~oidc:0/of late', ...all.map(({ x }) => `${USER}/${x}`))
   })
 
-  it('ending a session adds it to destroyedSessions even if only a web relay used it', async () => {
+  it("MeshCentral's destroyedSessions gets an ended session that only a web relay used", async () => {
     const { web, open, sessions } = await setUp()
     for (const { signIn, x } of [session('a'), session('b')]) {
       open.relays.opened(USER, { kind: 'session', keys: keysOfOpen(signIn), startedAt: signIn.startedAt }, x)

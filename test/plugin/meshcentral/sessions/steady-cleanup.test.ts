@@ -18,7 +18,7 @@ describe('cleanup of expired records', () => {
   })
   afterEach(() => stop())
 
-  it('cleanup starts after half a day of a steady clock, and repeats every hour', async () => {
+  it('cleanup of expired records starts after half a day of steady clock, then hourly', async () => {
     await clock.advance(12 * HOUR_MS - 1)
     expect(cleaned).to.equal(0)
     await clock.advance(1)
@@ -31,7 +31,7 @@ describe('cleanup of expired records', () => {
     ['forward', MONTH_MS],
     ['back', -MONTH_MS],
   ] as const) {
-    it(`cleanup waits another half day after the clock was set ${direction}`, async () => {
+    it(`cleanup of records waits another half day after the clock was set ${direction}`, async () => {
       await clock.advance(12 * HOUR_MS)
       clock.set(clock.now() + ms)
       // The next check notices it.
@@ -42,7 +42,7 @@ describe('cleanup of expired records', () => {
     })
   }
 
-  it('cleanup continues while the clock is adjusted in small steps', async () => {
+  it('cleanup of expired records continues while the clock is adjusted in small steps', async () => {
     for (let hours = 0; hours < 100; hours += 1) {
       await clock.advance(HOUR_MS)
       clock.set(clock.now() + 2_000)
@@ -50,7 +50,7 @@ describe('cleanup of expired records', () => {
     expect(cleaned).to.equal(89)
   })
 
-  it('a stopped cleanup never runs and leaves no timer', async () => {
+  it('a stopped cleanup of expired records never runs and leaves no timer', async () => {
     await clock.advance(11 * HOUR_MS)
     stop()
     await clock.advance(24 * HOUR_MS)

@@ -40,7 +40,7 @@ describe('stop signal to a MeshCentral process', () => {
     expect({ calls, killed }).to.deep.equal({ calls: ['finished', 'MeshCentral'], killed: [] })
   })
 
-  it('a second stop signal or a failed write ends the process at once', async () => {
+  it('a second stop signal or a failed token write ends the process at once', async () => {
     const { target, killed, emitter } = signalled()
     finishBeforeStop(() => new Promise(() => undefined), target)
     emitter.emit('SIGTERM')

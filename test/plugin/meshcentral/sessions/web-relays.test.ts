@@ -7,7 +7,7 @@ const never = () => false
 const always = () => true
 
 describe('owners of web relays', () => {
-  it("a user's web relays have no owner until a known session of the user opens one", () => {
+  it("a user's web relays have no owner until an identified session opens one", () => {
     const relays = new WebRelays()
     expect(relays.ownerOf(USER, never)).to.equal(undefined)
     relays.opened('user//~oidc:2', owner('a'), 'x')
