@@ -28,7 +28,7 @@ describe('README of the package', () => {
 })
 
 describe('CONTRIBUTING.md', () => {
-  it('the page for contributors lists exactly the commands of the package', () => {
+  it('CONTRIBUTING.md lists exactly the npm scripts of the package', () => {
     const { scripts } = JSON.parse(readDocument('package.json')) as { scripts: Readonly<Record<string, string>> }
     const commands = Object.keys(scripts).map((name) =>
       name === 'start' || name === 'test' ? `npm ${name}` : `npm run ${name}`,

@@ -45,7 +45,7 @@ const cachedAssets = (upstream: number) => `  location ~* \\.(css|js|png)$ {
   }
 `
 
-describe('a server behind a proxy that is configured as documented', () => {
+describe('a server behind a proxy with the documented settings', () => {
   let port = 0
   let inside = 0
   let folder = ''

@@ -47,7 +47,7 @@ describe('JumpCloud simulated from its documentation', () => {
     expect((await signIn('alice')).failure).to.include({ code: 'scope_refused' })
   })
 
-  it('logout ends on an error of JumpCloud if no address after logout is configured', async () => {
+  it('logout ends on an error of JumpCloud if `logouturl` is missing', async () => {
     const { signIn, signOut } = await start({ oidc: ({ logouturl: _url, ...oidc }) => oidc })
     const page = await signOut((await signIn('bob')).person)
     expect(new URL(page.url).pathname).to.equal('/oauth2/sessions/logout')

@@ -39,7 +39,7 @@ describe('state of a session at the IdP', () => {
     })
   }
 
-  describe("state of a request's session", () => {
+  describe("introspection of a request's session", () => {
     const clock = new FakeClock(NOW)
     const lines: AuthLogEntry[] = []
     const asker = (introspect: (token: string) => Promise<boolean>, session: (path: string) => object | undefined) => {
@@ -70,7 +70,7 @@ describe('state of a session at the IdP', () => {
       expect(requests).to.have.length(3)
     })
 
-    it('a missing session counts as ended, and a session without tokens as unknown', async () => {
+    it('the state of a missing session is ended, of a session without tokens unknown', async () => {
       const failing = async () => {
         throw new LoginError('introspection_failed')
       }

@@ -229,7 +229,7 @@ describe('session checks', () => {
   })
 
   // Shows: plugin 9.15.
-  it('logs that a session ended because the answer to its last renewal was lost', async () => {
+  it("logs that a session ended because the IdP's answer to its last renewal was lost", async () => {
     const failures = [AWAY, REFUSED]
     const { clock, look, lines } = setUp({
       idp: async () => {
@@ -261,7 +261,7 @@ describe('session checks', () => {
 
   describe('session checks shared by several server processes', () => {
     // Shows: plugin 9.15.
-    it('skips sessions leased by another process, and releases leases after each check', async () => {
+    it('does not check sessions that another process leased; releases its own leases', async () => {
       const held = new Set(['a'])
       const log: string[] = []
       const lease = async (id: string) => {
@@ -325,7 +325,7 @@ describe('session checks', () => {
     expect({ requests, refresh: refreshOf('a') }).to.deep.equal({ requests: ['a 1', 'a 1'], refresh: 'a 2' })
   })
 
-  it('does not check a session while its check is pending', async () => {
+  it('starts no second check of a session while the first is pending', async () => {
     const hung = deferred()
     const { look, requests, all, checks } = setUp({ idp: () => hung.promise })
     await look()

@@ -46,7 +46,7 @@ describe('The avatars call for many stations', () => {
   })
 
   // Shows: sidecar C13.17.
-  it('an avatars call uses one request of the rate limit per 10 stations, rounded up', async () => {
+  it('the rate limit counts an avatars call as a request per 10 stations, rounded up', async () => {
     await start({ rateLimit: { max: 60 } })
     const fetchAvatars = (count: number) => api.raw(call('192.0.2.1', STATIONS.slice(0, count), 'Connection: close'))
     for (let times = 0; times < 11; times += 1) expect(statuses(await fetchAvatars(50))).to.deep.equal([200])

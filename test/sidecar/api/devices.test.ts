@@ -59,7 +59,7 @@ describe('The API with several phones of a station', () => {
     expect(statusAndCode(await unregister(undefined))).to.deep.equal([404, 'not_registered'])
   })
 
-  it('a phone unregisters by its Web Push subscription in another JSON spelling', async () => {
+  it('a phone can unregister with different JSON of the same Web Push subscription', async () => {
     const { p256dh, auth } = { p256dh: Buffer.from(P256DH, 'base64url'), auth: Buffer.alloc(16, 7) }
     const text = (encoding: 'base64' | 'base64url', more = {}) =>
       JSON.stringify({

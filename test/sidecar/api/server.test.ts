@@ -233,7 +233,7 @@ describe('The rate limit of the API', () => {
   afterEach(() => api.close())
 
   // Shows: sidecar 20.2, 21.9, C3.11, C11.8.
-  it('the API closes connections over the rate limit unanswered until the window ends', async () => {
+  it('a client over the rate limit gets no answer until the rate limit window ends', async () => {
     await start({ rateLimit: { max: 2, windowMs: 60_000 } })
     expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
     expect((await api.post('/v1/sync', unknown)).status).to.equal(404)
@@ -315,7 +315,7 @@ describe('The rate limit of the API', () => {
   })
 
   // Shows: sidecar C13.19.
-  it('/metrics counts dropped requests by rate limit', async () => {
+  it('/metrics counts dropped requests separately for each limit', async () => {
     await start({ rateLimit: { max: 2, newStationsPerHour: 0 } })
     await api.raw(lastRegister('N0CALL'))
     for (let times = 0; times < 3; times += 1) await from('')
@@ -351,7 +351,7 @@ describe('The rate limit of the API', () => {
     })
 
   // Shows: sidecar 20.2, C1.19, C3.11, C11.8.
-  it('closes connections over the new-station limit, but known stations can register', async () => {
+  it('at the limit on new stations, only known stations get an answer to /v1/register', async () => {
     await start({ rateLimit: { newStationsPerHour: 1 } })
     const registering = (callsign: string) => api.raw(lastRegister(callsign))
     expect(await registering('N0CALL')).to.match(/ 200 /)

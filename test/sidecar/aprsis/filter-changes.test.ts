@@ -39,7 +39,7 @@ describe('Filter changes at APRS-IS', () => {
   })
 
   // Shows: sidecar F1.1.
-  it('changes a filter line of 510 bytes in place, but logs in again for 511 bytes', async () => {
+  it('changes a filter by a #filter line of 510 bytes, but by a new login for 511', async () => {
     // With 55 stations of eight characters the line has 504 bytes.
     for (const [last, bytes, logins] of [
       ['A1A-1', 510, 1],

@@ -83,7 +83,7 @@ describe('The APRS-IS connections for many stations', () => {
     expect(setup.server.traffic.bytesIn - bytesIn).to.be.below(500)
   })
 
-  it('removes unregistered stations from large filters after 10 minutes by one login', async () => {
+  it('after 10 minutes, one new login removes unregistered stations from large filters', async () => {
     await setup.start(stationKeys(900))
     await setup.change(stationKeys(899, 1))
     await setup.clock.advance(595_000)
@@ -96,7 +96,7 @@ describe('The APRS-IS connections for many stations', () => {
   })
 
   // Shows: sidecar C1.9.
-  it('never exceeds maxConnections during changes; counts stations that fit no filter', async () => {
+  it('never exceeds maxConnections, and reports how many stations fit in no filter', async () => {
     setup.stations = new Set(stationKeys(1000))
     setup.connect({ maxConnections: 2 })
     let most = 0

@@ -92,7 +92,7 @@ describe('The configuration of several instances', () => {
   })
 
   // Shows: sidecar P1.8.
-  it("refuses a stations.max that exceeds the capacity of all listeners' callsigns", () => {
+  it('refuses a stations.max that needs more login callsigns than all listeners have', () => {
     const settings = (max: number, listeners = 2, database = ADDRESS) =>
       pathsOf({ database, stations: { max }, aprsis: { ...aprsis, listeners } })
     expect(settings(36_080)).to.deep.equal([])

@@ -201,7 +201,7 @@ describe('The deploy files for operators', () => {
     })
 
     // Shows: sidecar P1.17.
-    it('compose.yaml runs from a copy outside the package, so that upgrades keep it', () => {
+    it('compose.yaml runs from a copy outside the package, so upgrades keep the copy', () => {
       const [, copy = ''] = /^# {3}cp -r \/opt\/mesh-companion\/sidecar\/deploy\/several (\S+)$/m.exec(compose) ?? []
       expect(copy).to.match(/^\/srv\//)
       expect(compose).to.include(`docker compose -f ${copy}/compose.yaml up -d`)

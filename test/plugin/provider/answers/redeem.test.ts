@@ -20,7 +20,7 @@ const TRANSACTION: Omit<Transaction, 'startedAt'> = {
   returnPath: null,
 }
 
-describe('redeeming the IdP answer of a login', () => {
+describe('redemption of an authorization response', () => {
   const open: (Provider | Idp)[] = []
   let now: number
   let nowS: number

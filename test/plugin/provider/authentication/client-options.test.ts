@@ -18,7 +18,7 @@ describe('client id and secret as Basic credentials', () => {
   const texts = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
 
   // Shows: plugin 4.2.
-  it('Basic credentials decode to the same values as a form or as percent-encoding', () => {
+  it('form decoding and percent decoding of Basic credentials give the same values', () => {
     fc.assert(
       fc.property(texts, texts, (id, secret) => {
         const [sentId, sentSecret] = sentHalves(basicCredentials(id, secret))

@@ -41,7 +41,7 @@ describe('client secret in a file', () => {
     expect(secret.current).to.equal('new')
   })
 
-  it('repeats a refused request once, and only if the secret file has changed', async () => {
+  it('repeats a failed request once, and only if the client secret file has changed', async () => {
     const { state, secret } = setUp()
     const usedSecrets: string[] = []
     const fail = async () => {

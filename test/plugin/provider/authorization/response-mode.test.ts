@@ -28,7 +28,7 @@ describe('response mode of a login', () => {
     })
   }
 
-  it('accepts an answer by POST or in the fragment only if the response mode says so', () => {
+  it("response type and mode decide if a login's answer may use POST or the fragment", () => {
     for (const [type, mode, byPost, inFragment] of [
       ['code', undefined, false, false],
       ['code', 'jwt', false, false],
@@ -44,7 +44,7 @@ describe('response mode of a login', () => {
     }
   })
 
-  it('only the response modes with jwt have signed answers', () => {
+  it('only response modes that contain jwt return signed answers', () => {
     expect((['jwt', 'query.jwt', 'form_post.jwt', 'fragment.jwt'] as const).every(isSignedMode)).to.equal(true)
     expect(([undefined, 'query', 'form_post', 'fragment'] as const).some(isSignedMode)).to.equal(false)
   })

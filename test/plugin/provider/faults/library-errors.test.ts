@@ -163,9 +163,9 @@ const FAULTS: Readonly<Record<string, readonly [() => Promise<LoginError>, Expec
   ],
 }
 
-describe('errors of the installed client library', () => {
+describe('errors of the installed openid-client', () => {
   for (const [title, [provoke, { code = 'id_token_invalid', details, remedy }]] of Object.entries(FAULTS)) {
-    it(`explains an error of the client library: ${title}`, async () => {
+    it(`explains an error of openid-client: ${title}`, async () => {
       const fault = await provoke()
       expect(fault.code).to.equal(code)
       expect(fault.details).to.deep.include(details)
@@ -173,7 +173,7 @@ describe('errors of the installed client library', () => {
     })
   }
 
-  it('classifies an error of the client library by its code and other properties', async () => {
+  it('reports an openid-client error of unknown kind as id_token_invalid', async () => {
     const fault = await failedLogin({ token: tokens(token({ ...CLAIMS, sub: 7 })) })
     expect(fault.code).to.equal('id_token_invalid')
     expect(fault.details.claim).to.equal(undefined)

@@ -22,12 +22,12 @@ const plainFetch: Fetch = (url, init) => fetch(url, init as RequestInit)
 const init = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
 
 const makers: Record<string, (limits: FetchLimits, clock: Clock) => Fetch> = {
-  'by a fetch of the host': (limits, clock) => limitFetch(plainFetch, limits, clock),
-  'of our own': directFetch,
+  "by the host's fetch function": (limits, clock) => limitFetch(plainFetch, limits, clock),
+  "by the plugin's own fetch function": directFetch,
 }
 
 for (const [kind, make] of Object.entries(makers)) {
-  describe(`requests to an IdP, ${kind}`, () => {
+  describe(`requests to an IdP ${kind}`, () => {
     let server: OnLoopback
     let answer: RequestListener
     let url: string
@@ -62,7 +62,7 @@ for (const [kind, make] of Object.entries(makers)) {
       }
     })
 
-    it('accepts an answer up to the size limit, and refuses one byte more', async () => {
+    it("accepts an IdP's answer up to the size limit, and refuses one byte more", async () => {
       answer = (_, res) => res.end('x'.repeat(1000))
       expect((await (await limited()(url, init)).text()).length).to.equal(1000)
       answer = (_, res) => {
@@ -123,7 +123,7 @@ for (const [kind, make] of Object.entries(makers)) {
     })
 
     // Shows: plugin 10.21.
-    it('a request times out if the IdP sends no byte, or only single bytes', async () => {
+    it('a request times out if the IdP sends nothing, or only a byte now and then', async () => {
       for (const bytes of ['', 'x']) {
         const clock = new FakeClock()
         const request = new Promise<ServerResponse>((resolve) => {
@@ -180,7 +180,7 @@ for (const [kind, make] of Object.entries(makers)) {
   })
 }
 
-describe('direct request to an IdP', () => {
+describe("the plugin's own fetch function", () => {
   const open: (() => unknown)[] = []
   afterEach(async () => {
     for (const close of open.splice(0)) await close()

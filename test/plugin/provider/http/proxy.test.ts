@@ -25,7 +25,7 @@ describe('proxy from environment variables', () => {
   })
   const addressFor = (url: string) => proxyFor(new URL(url))?.address.href
 
-  it('chooses the proxy from HTTPS_PROXY or https_proxy by the scheme of the URL', () => {
+  it('uses HTTPS_PROXY or https_proxy for https URLs, and HTTP_PROXY for http URLs', () => {
     for (const name of ['HTTPS_PROXY', 'https_proxy']) {
       process.env[name] = 'http://proxy.example:3128'
       expect(addressFor('https://idp.example/'), name).to.equal('http://proxy.example:3128/')
@@ -118,7 +118,7 @@ describe('proxy from environment variables', () => {
   }
 
   // Shows: plugin 4.37.
-  it('an answer of a refusing proxy is never mistaken for an answer of the IdP', async () => {
+  it("a proxy's refusal is never mistaken for an answer of the IdP", async () => {
     const forged = '{"request_uri":"urn:evil","expires_in":60}'
     for (const status of ['201 Created', '302 Found', '400 Bad Request', '407 Proxy Authentication Required']) {
       const answer = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${forged.length}\r\n\r\n${forged}`

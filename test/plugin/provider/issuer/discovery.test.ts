@@ -117,7 +117,7 @@ describe('discovery of an issuer', () => {
       /`location`/,
     ],
   ] as const) {
-    it(`the error of a failed discovery has the IdP's answer: ${answer}`, async () => {
+    it(`the error of a failed discovery describes the IdP's answer: ${answer}`, async () => {
       idp.faults.set('discovery', 'to' in fault ? { kind: 'redirect', ...fault } : { kind: 'answer', ...fault })
       const error = await refusal(start().issuer)
       const address = `${idp.issuer}/.well-known/openid-configuration`
@@ -128,7 +128,7 @@ describe('discovery of an issuer', () => {
     })
   }
 
-  it('reports whether a failed discovery begins an outage, and whether logins work', async () => {
+  it('reports if a failed discovery begins an outage, and if endpoints are configured', async () => {
     await idp.down()
     const manual = {
       authorization_endpoint: `${idp.issuer}/a`,

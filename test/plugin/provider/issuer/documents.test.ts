@@ -31,7 +31,7 @@ describe('discovery documents of many domains', () => {
     for (const { issuer } of await Promise.all(all)) expect(issuer).to.equal('https://idp.test')
   })
 
-  it('a later call or another fetch function causes a new discovery request', async () => {
+  it('requests discovery again after the IdP answered, or for another fetch function', async () => {
     const documents = createDocuments()
     const [first, second] = [slowIdp(), slowIdp()]
     const firstDocument = documents('https://idp.test', first.fetch)

@@ -100,7 +100,7 @@ describe('key set of an IdP', () => {
     expect(atHand && idsIn(atHand)).to.deep.equal(['new'])
   })
 
-  it('an unusable key set is id_token_invalid, an unavailable one provider_unreachable', async () => {
+  it('invalid key sets cause id_token_invalid, failed requests provider_unreachable', async () => {
     for (const [answer, code] of [
       [new Response('', { status: 500 }), 'provider_unreachable'],
       [new Response('', { status: 302 }), 'provider_unreachable'],
@@ -112,7 +112,7 @@ describe('key set of an IdP', () => {
     }
   })
 
-  it("the last key set is available without a request up to the caller's age limit", async () => {
+  it('returns the last key set without a request if the caller accepts its age', async () => {
     const { keySet, clock, ids } = serve([['a'], new Error('down')])
     expect(keySet.atHand(ADDRESS, 5_000)).to.equal(undefined)
     await ids()

@@ -84,7 +84,7 @@ describe('content of a logout token', () => {
     })
   }
 
-  it('refuses a logout token with another typ or alg', async () => {
+  it('refuses a logout token with a wrong typ or alg', async () => {
     for (const typ of ['logout+jwt', 'application/logout+jwt', 'JWT', undefined]) {
       expect(await inspect({}, ISSUER, { ...HEADER, typ } as never), typ).to.be.an('object')
     }

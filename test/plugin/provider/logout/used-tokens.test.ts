@@ -68,7 +68,7 @@ describe('single use of a logout token', () => {
     expect(await outcomeOf(second.use(logout(), done))).to.equal(USED)
   })
 
-  it('a failed logout token cannot be used again if shared storage cannot release it', async () => {
+  it('a logout token is refused after a failure if shared storage has no release()', async () => {
     const { once } = shared()
     const store = { once }
     expect(await outcomeOf(process(store).use(logout(), failing))).to.equal('the disk is full')
@@ -76,7 +76,7 @@ describe('single use of a logout token', () => {
   })
 
   // Shows: plugin 10.20.
-  it('processes simultaneous copies of a logout token once; if that fails, all fail', async () => {
+  it('processes parallel copies of a logout token once; if that fails, all copies fail', async () => {
     const tokens = process(shared())
     let calls = 0
     let finish = (_: boolean): void => undefined

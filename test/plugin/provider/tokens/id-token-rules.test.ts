@@ -27,11 +27,11 @@ describe('validation of ID tokens', () => {
 })
 
 describe("time of a user's authentication", () => {
-  it("the time of authentication is corrected by the error of the IdP's clock", () => {
+  it("dates an authentication by this server's clock if the IdP's clock is ahead", () => {
     expect(authenticatedAt({ iat: 1_000_005, auth_time: 1_000_000 }, 900_000_000)).to.equal(900_000_000 - 6_000)
   })
 
-  it('the time of authentication is no later than auth_time if the ID token is old', () => {
+  it('never dates an authentication later than auth_time, even if the ID token is old', () => {
     expect(authenticatedAt({ iat: 900_000, auth_time: 900_000 }, 900_300_000)).to.equal(900_000_000)
   })
 
@@ -41,7 +41,7 @@ describe("time of a user's authentication", () => {
     expect(authenticatedAt({ auth_time: 1_000_000 }, 0)).to.equal(null)
   })
 
-  it('the corrected time of authentication is never later than the real time', () => {
+  it('never dates an authentication later than it was, for any IdP clock error', () => {
     const times = fc.record({
       authenticated: fc.integer({ min: 1_000_000_000_000, max: 2_000_000_000_000 }),
       thought: fc.integer({ min: 0, max: 600_000 }),

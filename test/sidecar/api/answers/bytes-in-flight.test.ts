@@ -4,7 +4,7 @@ import { BytesInFlight, type Reservation } from '../../../../sidecar/api/answers
 
 describe('The limit on bytes of unread answers', () => {
   // Shows: sidecar C13.17.
-  it('unread answers never exceed the total limit or the limit of each client', () => {
+  it("the bytes of unread answers never exceed the total limit or a client's limit", () => {
     const step = fc.oneof(
       fc.record({ client: fc.constantFrom('a', 'b', 'c'), bytes: fc.nat(60) }),
       fc.record({ release: fc.nat(20) }),
@@ -31,7 +31,7 @@ describe('The limit on bytes of unread answers', () => {
     )
   })
 
-  it('reserve() takes an optional lower total limit that applies to this answer only', () => {
+  it('reserve() accepts a lower total limit in bytes for a single answer', () => {
     const inFlight = new BytesInFlight({ inAll: 100, perClient: 100 })
     inFlight.reserve('a', 50)
     expect(inFlight.reserve('b', 20, 60)).to.equal(undefined)

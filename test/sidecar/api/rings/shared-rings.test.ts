@@ -80,7 +80,7 @@ describe('The ring cache with a shared store', () => {
     expect(await textsIn(rings)).to.deep.equal(['a'])
   })
 
-  it('a slow sync returns messages and serverTime that a faster sync read meanwhile', async () => {
+  it('a slow sync also returns the messages and serverTime of a sync that overtook it', async () => {
     const events = new EventEmitter()
     let slow = false
     const rings = sharedRings(async (...asked) => {

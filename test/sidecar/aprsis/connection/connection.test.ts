@@ -133,7 +133,7 @@ describe('A connection to APRS-IS', () => {
     expect(lines).to.have.length(1)
   })
 
-  it('logs an attempt to change servers once, even if retries reach the same server', async () => {
+  it('logs only the first attempt to reach another server if all attempts fail', async () => {
     await openUp({ avoids: () => true })
     expect(server.traffic.logins).to.equal(4)
     expect(shown('event', 'call', 'server', 'moves')).to.deep.equal([
@@ -198,7 +198,7 @@ describe('A connection to APRS-IS', () => {
     await until(() => lines.length === 1)
   })
 
-  it('requests one filter at a time, and skips all but the newest waiting filter', async () => {
+  it('sends one #filter line at a time; of the waiting filters only the newest', async () => {
     await openUp()
     const requests: string[] = []
     server.events.on('filter', (_client, { text }) => requests.push(text))
@@ -252,7 +252,7 @@ describe('A connection to APRS-IS', () => {
       })
     }
 
-    it('leave() delivers all lines that the server sent earlier, over TCP', async () => {
+    it('over TCP, leave() delivers all lines that the server sent before the call', async () => {
       await openUp(TCP)
       for (let count = 0; count < 2000; count++) server.inject(`BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :message ${count}`)
       // Written to the kernel by now, and not read: that needs another turn of the event loop.

@@ -93,7 +93,7 @@ describe('The plan of APRS-IS connections', () => {
     expect(planConnections(new Set(), [carrier(1, [])], limits, false)).to.deep.include({ open: [], retire: new Set() })
   })
 
-  it('leaves new stations out of the filters and reports them if all filters are full', () => {
+  it('if all filters are full, the connection plan lists new stations as left out', () => {
     const carriers = [carrier(1, stationKeys(885))]
     const plan = planConnections(new Set(stationKeys(890)), carriers, { ...limits, maxConnections: 1 }, false)
     expect(plan.leftOut.length).to.be.within(1, 10)

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { isHeard, watchHeard } from '../../../../sidecar/aprsis/filters/readiness.ts'
 
-describe('The readiness of the filters', () => {
-  it('the filters are ready if each station that fits is in an active filter', () => {
+describe('The readiness of the APRS-IS filters', () => {
+  it('the filters are ready if each station is in an active filter or fits in none', () => {
     const wanted = new Set(['A', 'B', 'C'])
     expect(isHeard(wanted, [], [new Set(['A', 'B']), new Set(['C'])])).to.equal(true)
     expect(isHeard(wanted, ['C'], [new Set(['A', 'B'])])).to.equal(true)

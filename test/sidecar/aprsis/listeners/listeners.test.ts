@@ -67,7 +67,7 @@ describe('Several instances at APRS-IS', () => {
   const callsOf = (item: LinkHarness | undefined) => item?.link.status().connections.map(({ callsign }) => callsign)
 
   describe('The election of instances that listen at APRS-IS', () => {
-    it('aprsis.listeners sets how many instances listen; one uses aprsis.callsign', async () => {
+    it('aprsis.listeners sets how many instances listen; only one uses aprsis.callsign', async () => {
       const [a, b, c] = await startThree()
       expect([a, b, c].map(slotOf)).to.deep.equal([0, 1, null])
       expect([a, b, c].map(callsOf)).to.deep.equal([[CALL], ['N0CALL-99'], []])
@@ -217,7 +217,7 @@ describe('Several instances at APRS-IS', () => {
       expect(server.traffic.replaced).to.equal(0)
     })
 
-    it('an instance suspended until lease expiry logs in only once the store answers', async () => {
+    it('an instance suspended past its lease expiry logs in only once the store answers', async () => {
       const a = await ready('a')
       const { logins } = server.traffic
       leases.unreachableBy.add('a')
@@ -302,7 +302,7 @@ describe('Several instances at APRS-IS', () => {
       await a.reaches(stations)
     })
 
-    it('one of four listeners uses a quarter of the login callsigns, then logs an error', async () => {
+    it('one of four listeners logs an error once its quarter of the callsigns is used up', async () => {
       stations = stationKeys(9200)
       const a = start('a', { listeners: 4, maxConnections: 99, trackOutgoing: true })
       await a.until(() => a.link.status().leftOut > 0 && a.link.ready())

@@ -41,7 +41,7 @@ describe('The login callsign of an additional connection', () => {
     expect(loginCallsigns('N0CALL-10')).to.not.include.members(['N0CALL', 'N0CALL-9', 'N0CALL-15'])
   })
 
-  it('a callsign has at least loginCallsignCount different login callsigns', () => {
+  it('each callsign yields at least loginCallsignCount different login callsigns', () => {
     for (const configured of ['N0CALL', 'N0CALL-10', 'A1A', 'N0CALLS', 'N0CALLS-1', 'N0CALL-99']) {
       const calls = callsInTurn(configured)
       for (const call of calls) expect(call.length).to.be.at.most(9)

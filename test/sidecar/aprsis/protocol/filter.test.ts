@@ -84,7 +84,7 @@ describe('The login line', () => {
   })
 
   // Shows: sidecar F1.3.
-  it('the login line has at most 7,998 bytes, even with the longest parts', () => {
+  it('no callsign or filter makes the login line longer than 7,998 bytes', () => {
     expect(loginLine('N0CALL-99', 32767, 'x'.repeat(LOGIN_FILTER_BYTES))).to.have.length(MAX_LOGIN_LINE_BYTES)
     expect(MAX_LOGIN_LINE_BYTES).to.equal(7998)
   })

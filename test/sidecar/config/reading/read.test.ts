@@ -292,7 +292,7 @@ describe('The configuration of the sidecar', () => {
       ],
     ]
     for (const [caseName, text, push, says] of TAKEN_FOR_ANOTHER)
-      it(`explains where to get the right file if the operator configures ${caseName}`, () =>
+      it(`explains where to get push credentials if the configured file is ${caseName}`, () =>
         expectOne(push('given'), text, says))
 
     it('reports a certificate in place of a key, and CA certificates joined on one line', async () => {
