@@ -41,7 +41,7 @@ for (const { half, modules } of HALVES) {
       expect(withOwn.filter((folder) => !named.includes(`${folder}/`))).to.deep.equal([])
     })
 
-    it(`every file and folder that README of the ${half} names exists`, () => {
+    it(`README of the ${half} names only files and folders that exist`, () => {
       const paths = named.filter((name) => /\.(ts|md)$|\//.test(name) && !name.startsWith('mesh-companion/'))
       expect(paths.length).to.be.above(modules)
       // A row may name a file of its module without the folder.

@@ -9,21 +9,21 @@ describe('steady rate in a benchmark', () => {
     strictEqual(isSteady([100, 100, 100, 90]), false)
   })
 
-  it('calls a rate steady only after three or more measurements', () => {
+  it('a benchmark needs at least three measurements to call a rate steady', () => {
     strictEqual(isSteady([]), false)
     strictEqual(isSteady([100, 100]), false)
   })
 
-  it('uses only the last three measurements of a steady rate', () => {
+  it('a benchmark uses only the last three measurements of a steady rate', () => {
     deepStrictEqual(counted([1, 2, 3, 4, 5], true), [3, 4, 5])
   })
 
-  it("uses the later half of an unsteady rate's measurements, but at least three", () => {
+  it('a benchmark uses the later half of unsteady measurements, and at least three', () => {
     deepStrictEqual(counted([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], false), [6, 7, 8, 9, 10])
     deepStrictEqual(counted([1, 2, 3, 4], false), [2, 3, 4])
   })
 
-  it('measures all programs in turn until the rate of each is steady', async () => {
+  it('a benchmark measures its programs in turn until the rate of each is steady', async () => {
     const order: string[] = []
     const side = (name: string, rates: number[]) => async () => {
       order.push(name)
@@ -38,7 +38,7 @@ describe('steady rate in a benchmark', () => {
     deepStrictEqual(medians(turns, 'perSecond'), { ours: 9, peer: 7, steady: true })
   })
 
-  it('reports a rate as not steady after the maximum number of unsteady measurements', async () => {
+  it('a benchmark that reaches its limit of measurements reports an unsteady rate', async () => {
     let rate = 1
     const grows = async () => {
       rate *= 2

@@ -32,7 +32,7 @@ describe('a browser that receives the IdP answer in the URL fragment', () => {
     expect(page.url()).to.not.match(/code=|id_token=|response=/)
   })
 
-  it('the fragment page sends nothing without a fragment, and offers another login', async () => {
+  it('the callback page sends nothing without a URL fragment, and offers another login', async () => {
     const page = await open(HYBRID)
     await page.goto(`${pages.setup.host.url}auth-oidc`)
     const posts: string[] = []
@@ -45,7 +45,7 @@ describe('a browser that receives the IdP answer in the URL fragment', () => {
     expect(posts).to.deep.equal([])
   })
 
-  it('the fragment page posts repeated and unusual fields of the fragment unchanged', async () => {
+  it('the callback page posts repeated and unusual fields of the fragment unchanged', async () => {
     const page = await open(HYBRID)
     await page.goto(`${pages.setup.host.url}auth-oidc`)
     const fields = 'state=x+y&state=%C3%A9%26&submit=1&action=2&elements=3&append=4'
@@ -58,7 +58,7 @@ describe('a browser that receives the IdP answer in the URL fragment', () => {
     await page.waitForURL(/\/login\?failure=/)
   })
 
-  it('the fragment page says that it needs JavaScript if the browser runs none', async () => {
+  it('the callback page says that it needs JavaScript if the browser runs no scripts', async () => {
     const page = await open(HYBRID, false)
     await page.goto(`${pages.setup.host.url}auth-oidc`)
     await page.goto(`${pages.setup.host.url}auth-oidc-callback#code=x`)

@@ -63,7 +63,7 @@ describe('The alert rules in Prometheus', () => {
   }
 
   // Shows: sidecar O1.1.
-  it('an alert fires while a locked table prevents storing, even if no message arrives', async function () {
+  it('an alert fires if a locked table prevents storing messages, even if none arrives', async function () {
     this.timeout(120_000)
     const database = await freshDatabase()
     const admin = new pg.Client(database)

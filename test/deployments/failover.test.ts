@@ -172,7 +172,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
   })
 
   // Shows: sidecar P1.14.
-  it('the store waits for a new primary while the database address reaches the old one', async () => {
+  it('the store waits for the new primary if the database address leads to the old one', async () => {
     await start(false)
     const way = await startTcpRelay(Number(portOf(pair.primary)))
     closing.push(way.close)

@@ -36,14 +36,14 @@ describe('The fuzzer', () => {
 
 for (const [name, load] of Object.entries(TARGETS)) {
   describe(`The fuzz target ${name}`, () => {
-    it(`${name} withstands a short run of the fuzzer`, async () => {
+    it(`the fuzz target ${name} passes a short run of the fuzzer`, async () => {
       const target = await load()
       expect(target.name).to.equal(name)
       expect(await fuzz(target, { seed: 1, inputs: FEW })).to.deep.equal({ tried: FEW })
     })
 
     for (const [file, { input }] of readCases(name))
-      it(`${name} withstands the input of case ${file}`, async () => {
+      it(`the fuzz target ${name} passes with the saved input ${file}`, async () => {
         const subject = await (await load()).open()
         try {
           await subject.check(Buffer.from(input, 'base64'))

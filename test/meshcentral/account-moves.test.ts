@@ -28,7 +28,7 @@ describe("moving an account's devices and rights", () => {
     browser = await signedIn(setup, person)
   })
 
-  it('the move page shows both accounts side by side before the move', async () => {
+  it('the account move page shows both accounts side by side before the move', async () => {
     const { body } = await openMovePage(setup, admin.browser, 'Tom', newId)
     for (const text of ['What moves', 'site admin', 'Devices (all rights)', 'Helpers', newId])
       expect(body).to.include(text)
@@ -93,7 +93,7 @@ describe('logins refused because the user has no single sign-on account', () => 
   const setup = useMesh({ domains: { '': { oidc: { newAccounts: false } } } })
 
   // Shows: plugin 6.19.
-  it('the move page lists a refused user, and suggests a move once the user signs in', async () => {
+  it('the account move page lists refused users, and suggests moves once they sign in', async () => {
     const admin = await createAdministrator(setup, 'tom', setup.open)
     const verified = async (isVerified: boolean) => {
       admin.page.send({ action: 'edituser', id: admin.id, emailVerified: isVerified })

@@ -89,7 +89,7 @@ describe("MeshCentral's domain settings that restrict logins", () => {
     expect(await statusOf(browser, `${setup.urlOf('key')}login`)).to.equal(404)
   })
 
-  it('the login route answers 404 to requests without userRequiredHttpHeader', async () => {
+  it('the login route answers 404 if the header in userRequiredHttpHeader is missing', async () => {
     const address = `${setup.urlOf('header')}auth-oidc`
     const browser = setup.browser()
     expect((await browser.step(address)).status).to.equal(404)

@@ -17,7 +17,7 @@ describe('three peers of MeshCentral on one database', () => {
     { grant_types: ['authorization_code', 'refresh_token'] },
   )
 
-  it('if the peer that renews a session stops, another MeshCentral peer continues', async () => {
+  it('another MeshCentral peer renews a session if the peer that renewed it stops', async () => {
     const [first, second, third] = peers as [MeshSetup, MeshSetup, MeshSetup]
     const { idp } = first
     const renewals = async (more: number) => {

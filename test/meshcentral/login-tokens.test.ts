@@ -160,7 +160,7 @@ describe('settings.plugins.meshcompanion.loginTokenDays', () => {
 describe("MeshCentral's own checks of login tokens", () => {
   for (const version of [undefined, OLDER_VERSION]) {
     const name = version ?? 'latest version'
-    it(`only the listed lines of MeshCentral's code check login tokens: ${name}`, async () => {
+    it(`only known lines of MeshCentral's code check login tokens: ${name}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const sources = readdirSync(folder).filter((name) => name.endsWith('.js') && name !== 'meshctrl.js')
       const places = sources.flatMap((name) => {

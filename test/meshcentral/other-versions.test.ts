@@ -37,7 +37,7 @@ describe('the plugin in an older or untested version of MeshCentral', () => {
     expect(await versionWarnings()).to.deep.equal([])
   })
 
-  it('--meshcentral finds in each tested MeshCentral all parts that the plugin needs', async () => {
+  it('the checker with --meshcentral finds each tested MeshCentral version compatible', async () => {
     const files = {
       read: (file: string) => readFileSync(file, 'utf8'),
       list: (folder: string) => readdirSync(folder),

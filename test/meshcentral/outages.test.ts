@@ -69,7 +69,7 @@ describe('MeshCentral with its IdP down at the start', () => {
   })
 
   // Shows: meshcentral 3.
-  it('each login requests discovery and logs one failure until the IdP is up', async () => {
+  it('a login shows message 112 until the IdP is up, and then succeeds without restart', async () => {
     await setup.idp.down()
     await setup.restart()
     const countBefore = (await setup.data.authLog()).length
@@ -141,7 +141,7 @@ describe('MeshCentral with a failing database', () => {
     for (const browser of copies) expect(await isSignedIn(setup, browser)).to.equal(false)
   })
 
-  it('refuses logins while revocations cannot be read, and keeps serving pages', async () => {
+  it('refuses sessions and logins while stored session revocations cannot be read', async () => {
     const person = setup.person()
     const earlier = await signedIn(setup, person)
     const auth = authCookieOn(await earlier.step(setup.url)) ?? ''

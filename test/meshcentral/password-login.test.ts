@@ -161,14 +161,14 @@ describe('custom.password_login in a domain that signs users in by LDAP', () => 
   })
   after(() => ldap.close())
 
-  it('LDAP users sign in with passwords in every way if password_login is not set', async () => {
+  it('LDAP users can use passwords in form, URL or header if password_login is unset', async () => {
     expect(await waysOf(setup, 'admin')).to.deep.equal(onAllWays(true))
     expect(await waysOf(setup, 'tom')).to.deep.equal(onAllWays(true))
     expect(ldap.passwordsTried()).to.equal(2 * Object.keys(WAYS).length)
   })
 
   // Shows: plugin 5.22.
-  it('password_login refuses LDAP users too, except for those in its list', async () => {
+  it('password_login also refuses LDAP passwords, except for users in its list', async () => {
     await setup.restart(withPasswords({ password_login: ['Admin'] }))
     const earlier = ldap.passwordsTried()
     for (const name of ['tom', 'TOM']) expect(await waysOf(setup, name), name).to.deep.equal(onAllWays(false))
@@ -285,7 +285,7 @@ const FORMS = [
 describe("MeshCentral's own sessions and passwords", () => {
   for (const version of [undefined, OLDER_VERSION]) {
     const name = version ?? 'latest version'
-    it(`only the listed MeshCentral routes read login forms: ${name}`, async () => {
+    it(`only known MeshCentral routes read login forms: ${name}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const source = readFileSync(join(folder, 'webserver.js'), 'utf8')
       const routes = [...source.matchAll(/obj\.app\.post\((url[^,]*),.*bodyParser\.urlencoded.*, (handle\w+)\);/g)]
@@ -293,7 +293,7 @@ describe("MeshCentral's own sessions and passwords", () => {
       expect(forms.filter((form) => /Root|Login|Account|Password/.test(form))).to.deep.equal(FORMS)
     })
 
-    it(`only listed MeshCentral functions begin sessions or set passwords: ${name}`, async () => {
+    it(`only known MeshCentral functions begin sessions or set passwords: ${name}`, async () => {
       const folder = join(await installMeshCentral(version), 'node_modules/meshcentral')
       const places = ['webserver.js', 'meshuser.js'].flatMap((file) => {
         let inside = ''

@@ -33,7 +33,7 @@ describe('single sign-on sessions in MeshCentral', () => {
     anyCertificateFetch(address, { method, headers: { cookie: browser.cookies.header(new URL(address)) ?? '' } })
 
   // Shows: meshcentral 17.
-  it('a session cookie contains no token and is refused at another IP address', async () => {
+  it('a session cookie contains no token, and is refused from another IP address', async () => {
     const groups = Array.from({ length: 50 }, (_, n) => `group ${n}`)
     const near = setup.browser('11.22.33.44')
     await signIn(setup, near, setup.person({ groups }))
@@ -96,7 +96,7 @@ describe('single sign-on sessions in MeshCentral', () => {
     expect(elsewhere.isOpen()).to.equal(true)
   })
 
-  it('a session survives unsolicited callbacks and logout requests by HEAD or POST', async () => {
+  it('a session survives unsolicited callbacks and HEAD or POST requests to log out', async () => {
     const browser = await signedIn(setup, setup.person())
     const page = await setup.open(browser)
     for (const query of ['code=x&state=y', 'error=access_denied&state=y']) {

@@ -54,7 +54,7 @@ describe('several tabs of one browser at MeshCentral', () => {
   })
 
   for (const end of ['first', 'last'] as const)
-    it(`a session of two concurrent logins ends with the IdP session of the ${end} login`, async () => {
+    it(`the session of two concurrent logins ends if the ${end} login's IdP session ends`, async () => {
       await setup.register({
         backchannel_logout_uri: `${setup.url}auth-oidc-backchannel-logout`,
         backchannel_logout_session_required: true,

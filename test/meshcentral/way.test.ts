@@ -15,7 +15,7 @@ describe('redirects during a login', () => {
     browser.cookies.matching(new URL(setup.url)).map(({ name }) => name)
 
   // Shows: meshcentral 18.
-  it("a login ends on the requested page unless that page's link has credentials", async () => {
+  it("a login ends on the requested page unless that page's URL contains credentials", async () => {
     const browser = setup.browser()
     expect(isLoginPage(await browser.get(`${setup.url}?viewmode=10&gotonode=node1`))).to.equal(true)
     const page = await signIn(setup, browser, setup.person())

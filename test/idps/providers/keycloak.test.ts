@@ -11,7 +11,7 @@ import { keycloak } from './keycloak.ts'
 
 runMatrix(keycloak, (bench) => {
   describe('behavior specific to Keycloak', () => {
-    it('a user with too many groups for an ID token in a URL can sign out', async () => {
+    it('a user can sign out if many groups make the ID token too long for a URL', async () => {
       const { idp } = bench()
       const groups = Array.from({ length: 120 }, (_, index) => `a-group-with-a-long-name-number-${index}`)
       await idp.setPerson({ ...ALICE, groups })

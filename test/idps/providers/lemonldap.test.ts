@@ -5,7 +5,7 @@ import { ALICE } from '../support/people.ts'
 import { lemonldap } from './lemonldap.ts'
 
 runMatrix(lemonldap, (bench) => {
-  it('logs an error from the fragment, because LemonLDAP ignores form_post for errors', async () => {
+  it('logs an error that LemonLDAP returns in the URL fragment instead of by form_post', async () => {
     const { idp, lab: start } = bench()
     idp.askForConsent()
     const lab = await start({ both: { response_types: ['code id_token'] } })

@@ -6,7 +6,7 @@ import { ALICE } from '../support/people.ts'
 import { spring } from './spring.ts'
 
 runMatrix(spring, (bench) => {
-  it('a login works with a pushed request even if the IdP does not require one', async () => {
+  it('a login uses a pushed authorization request if only the client requires it', async () => {
     expectPushed((await signInCleanly(bench(), { client: { require_pushed_authorization_requests: true } })).trail)
   })
 

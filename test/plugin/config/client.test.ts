@@ -23,7 +23,7 @@ const BY_SECRET = ['client_secret_basic', 'client_secret_post', 'client_secret_j
 const WITHOUT_SECRET = ['none', 'private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']
 const METHODS = [...BY_SECRET, ...WITHOUT_SECRET]
 
-describe('client object of the configuration', () => {
+describe('settings in authStrategies.oidc.client', () => {
   // Shows: plugin 4.33.
   it('a client object with only client_id and client_secret gets documented defaults', () => {
     expect(settingsOf(MINIMAL).client).to.deep.equal({
@@ -79,7 +79,7 @@ describe('client object of the configuration', () => {
   })
 
   // Shows: plugin 4.19.
-  it("uses the token endpoint's authentication method unless an endpoint has its own", () => {
+  it('introspection and revocation use token_endpoint_auth_method by default', () => {
     for (const method of METHODS) {
       expect(client({ token_endpoint_auth_method: method })).to.include({
         introspection_endpoint_auth_method: method,

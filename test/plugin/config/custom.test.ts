@@ -6,7 +6,7 @@ const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
 const custom = (members: object, more: object = {}) => settingsOf({ ...MINIMAL, ...more, custom: members }).custom
 const problems = (members: object, more: object = {}) => problemPaths({ ...MINIMAL, ...more, custom: members })
 
-describe('custom object of the configuration', () => {
+describe('settings in authStrategies.oidc.custom', () => {
   // Shows: plugin 5.1.
   it('custom settings have the documented defaults if custom is absent or empty', () => {
     const defaults = {
@@ -163,7 +163,7 @@ describe('presets in the configuration', () => {
   })
 
   // Shows: plugin 3.49, 5.17.
-  it('with a preset, ignores an issuer and warns, but uses configured endpoints', () => {
+  it('a preset overrides issuer with a warning, but not the configured endpoints', () => {
     const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }
     for (const issuer of [ISSUER, 'not even an address']) {
       expect(settingsOf({ ...azure, issuer }).issuer.issuer).to.contain(TENANT)

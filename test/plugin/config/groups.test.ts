@@ -12,7 +12,7 @@ import {
 
 const problems = (members: unknown) => problemPaths({ ...MINIMAL, groups: members })
 
-describe('groups object of the configuration', () => {
+describe('settings in authStrategies.oidc.groups', () => {
   it('the groups settings are null if the configuration has no groups object', () => {
     expect(settingsOf(MINIMAL).groups).to.equal(null)
   })

@@ -7,7 +7,7 @@ import { validOidc } from './valid-oidc.ts'
 const SETTINGS = { cert: 'mesh.example.com' }
 const domainOf = (index: number, oidc: unknown) => ({ dns: `d${index}.example.com`, authStrategies: { oidc } })
 
-describe('oidc object of the configuration', () => {
+describe('settings in authStrategies.oidc', () => {
   it('accepts a configuration with only issuer and client, without warnings', () => {
     const { settings, problems, warnings } = readOne(MINIMAL)
     expect({ problems, warnings }).to.deep.equal({ problems: [], warnings: [] })

@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PAGE = readDocument('plugin/docs/your-own-server.md')
 const CLIENT = { client_id: 'mesh', client_secret: 'a client secret of the tests' }
 
-describe('documented server with a protected page', () => {
+describe("the documents' example of a protected page", () => {
   // Shows: plugin 9.47.
   it('a user signs in at the twelve-line server in the documents', async () => {
     const [code = ''] = codeBlocks(section(PAGE, '## Protect a page: `requiresAuth(oidc)`'), 'js')

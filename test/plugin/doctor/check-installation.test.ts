@@ -67,7 +67,7 @@ describe('check of a MeshCentral installation', () => {
     ],
   ]
   for (const [line, change] of rows)
-    it(`reports a changed part of MeshCentral: ${line}`, () => {
+    it(`reports a MeshCentral change that breaks the plugin: ${line}`, () => {
       const files = sources()
       change(files)
       const { isFine, text } = read(files) ?? {}

@@ -53,7 +53,7 @@ function withoutAddresses<Outcome extends { readonly out: string }>(outcome: Out
 
 describe('mesh-companion-check', () => {
   // Shows: plugin 4.3.
-  it('the checker reads client_secret_file beside the configuration; prints no secret', () => {
+  it('the checker reads a relative client_secret_file, and never prints the secret', () => {
     const client = { client_id: 'mesh', client_secret_file: 'secrets/oidc' }
     const config = JSON.stringify(server({ ...FINE, client }))
     const secretFile = resolve('secrets/oidc')
@@ -218,7 +218,7 @@ describe('mesh-companion-check', () => {
     expect(checkOidc(FINE).code).to.equal(0)
   })
 
-  it('the checker with --meshcentral reports a misspelt oidc if no domain has oidc', () => {
+  it('the checker with --meshcentral suggests oidc if the only strategy is named oicd', () => {
     const config = (authStrategies: object) => JSON.stringify({ settings: LOADED, domains: { '': { authStrategies } } })
     const { code, err } = checkText(config({ oicd: FINE }), '--meshcentral')
     expect(code).to.equal(1)
@@ -277,7 +277,7 @@ describe('mesh-companion-check', () => {
     }
   })
 
-  it('with --meshcentral, unknown keys are warnings and a domain may lie below a path', () => {
+  it('the checker with --meshcentral only warns of unknown keys, and requires no dns', () => {
     const config = {
       settings: LOADED,
       domains: {

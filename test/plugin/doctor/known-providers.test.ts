@@ -27,7 +27,7 @@ const MEMBERS = [
   'userinfo_endpoint',
 ]
 
-describe('the providers that --live knows', () => {
+describe('identity providers that the live check recognizes', () => {
   // Shows: plugin 9.49.
   it("advice about an IdP contains no control characters from the IdP's metadata", () => {
     const settings = ISSUERS.map((issuer) => settingsOf({ issuer, client, groups: { required: 'mesh-users' } }))

@@ -109,7 +109,7 @@ describe('status page', () => {
     expect(page()).not.to.include('Warnings about logins')
   })
 
-  it('the status page shows the rights that each group grants, and the notes', () => {
+  it('the status page shows the rights that each group grants, and notes on the server', () => {
     expect(page({}, { notes: ['This is MeshCentral <9>.'] })).to.include('This is MeshCentral &#60;9&#62;.')
     const groupRights = [
       { group: 'help<desk', rights: ['manageusers', 'recordings'] },

@@ -35,7 +35,7 @@ describe('audience of client assertions', () => {
   }
 
   // Shows: plugin 4.31.
-  it("an invalid_client answer causes one retry with the endpoint's URL as audience", async () => {
+  it("retries once with the endpoint's URL as assertion audience after invalid_client", async () => {
     const { idp, host, pages, audiencesAt, assertionClaimsAt, audienceLines, authLog } = await twoLogins({
       client: { ...BY_KEY, require_pushed_authorization_requests: true },
       idp: { assertionAudience: 'address', requirePushedRequests: true },
@@ -67,7 +67,7 @@ describe('audience of client assertions', () => {
     expect(audiencesAt('/token')).to.deep.equal([`${idp.issuer}/token`, `${idp.issuer}/token`])
   })
 
-  it('tries no second audience after invalid_grant or if assertion_audience is set', async () => {
+  it('does not retry after invalid_grant, or if client.assertion_audience is set', async () => {
     const { audiencesAt, authLog } = await twoLogins({
       client: { ...BY_KEY, assertion_audience: 'https://elsewhere.example/token' },
     })
@@ -81,7 +81,7 @@ describe('audience of client assertions', () => {
     }
   })
 
-  it("a 403 without a body causes a retry with the endpoint's URL as audience", async () => {
+  it("retries with the endpoint's URL as assertion audience after a 403 without a body", async () => {
     const setup = await start({ keys: [makeKey('P-256')], client: BY_KEY, registered: BY_KEY })
     setup.idp.faults.set('token', { kind: 'answer', status: 403 }, 1)
     expect((await setup.signIn()).page.url).to.equal(setup.host.url)

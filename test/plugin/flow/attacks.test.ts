@@ -46,14 +46,14 @@ describe('attacks on a login', () => {
 
   // Shows: plugin 10.10.
   // Shows: meshcentral 7.
-  it('refuses an answer that combines the code of one login with the state of another', async () => {
+  it('refuses an authorization response that contains the code of another login', async () => {
     const setup = await start()
     const stolenCode = new URL(await answerFromIdp(setup.browser(), setup.host.url, 'bob')).searchParams.get('code')!
     await expectRefusedLogin(setup, 'token_request_failed', ({ searchParams }) => searchParams.set('code', stolenCode))
   })
 
   // Shows: plugin 10.10.
-  it('refuses a replayed answer, even with the cookies of the browser that signed in', async () => {
+  it("refuses a replayed authorization response, even with the first browser's cookies", async () => {
     const setup = await start()
     const person = setup.browser()
     const answer = await answerFromIdp(person, setup.host.url, 'alice')

@@ -117,7 +117,7 @@ describe('back-channel logout', () => {
   })
 
   // Shows: plugin 9.22.
-  it('a login begun before a logout succeeds if the user authenticates afterwards', async () => {
+  it('a pending login survives a logout only if the user authenticates afterwards', async () => {
     const setup = await start({}, { require_auth_time: true })
     const [waiting, early] = [setup.browser(), setup.browser()]
     const page = await waiting.get(`${setup.host.url}auth-oidc`)

@@ -10,7 +10,7 @@ import { whoAmI } from '../../support/sign-in-setup.ts'
 const BOUND = { tls_client_certificate_bound_access_tokens: true }
 const ALIASES = { clientCertificates: 'aliases' } as const
 
-describe('client certificate in logins', () => {
+describe("the plugin's client certificate at the IdP", () => {
   let certificate: { readonly cert: string; readonly key: string }
   before(async () => {
     certificate = await makeClientCertificate()
@@ -82,7 +82,7 @@ describe('client certificate in logins', () => {
   })
 
   // Shows: plugin 4.32, 9.27.
-  it('refuses a readable access token that is bound to another client certificate', async () => {
+  it('refuses a JWT access token that is bound to another client certificate', async () => {
     const setup = await start({ client: BOUND, registered: BOUND, idp: { claimsIn: 'id_token' } })
     const { browser, host, idp } = setup
     const thumbprint = Buffer.from(new X509Certificate(certificate.cert).fingerprint256.replaceAll(':', ''), 'hex')

@@ -178,7 +178,7 @@ describe('keys and certificate of a client', () => {
     expect(problemsOf(readWith('keys.json', {}))).to.deep.equal(['… must be an object'])
   })
 
-  it(`reports the path credentials[""] for a mistake in the host's option credentials`, () => {
+  it('reports an error in the host option "credentials" under the path credentials[""]', () => {
     const { problems } = readWith(undefined, {}, { option: { '': { jwksFile: 'gone' } } })
     expect(problems.map(({ path }) => path)).to.deep.equal(['credentials[""].jwksFile'])
   })

@@ -34,7 +34,7 @@ describe('path of a member in a JSON document', () => {
   })
 })
 
-describe('known names in any letter case', () => {
+describe('lookup of known names in any letter case', () => {
   // Shows: meshcentral 1.
   it('prefers the known name in the same letter case to one in another letter case', () => {
     const names = ['Sync', 'sync', 'scope']
@@ -46,7 +46,7 @@ describe('known names in any letter case', () => {
     ])
   })
 
-  it('finds a member in any letter case, but skips other known members', () => {
+  it('finds all letter cases of a name, except those that are other known names', () => {
     const members = { SCOPE: 1, scope: null, Scope: undefined, another: 1 }
     expect(spellingsOf(members, 'scope')).to.deep.equal(['SCOPE', 'scope'])
     expect(spellingsOf(members, 'scope', ['scope', 'SCOPE'])).to.deep.equal(['scope'])

@@ -32,7 +32,7 @@ describe('check of a MeshCentral configuration', () => {
         expect(paths({ plugins })).to.deep.equal(['error settings.plugins'])
     })
 
-    it('suggests to move plugins to settings.plugins if it is misplaced', () => {
+    it('suggests to move a misplaced plugins object to settings.plugins', () => {
       expect(findings({ plugins: undefined }, { '': { ...DOMAIN, Plugins: PLUGINS } })).to.deep.equal([
         'error settings.plugins: Move `domains[""].plugins` there.',
       ])
@@ -124,7 +124,7 @@ describe('check of a MeshCentral configuration', () => {
     ])
   })
 
-  it('reports authStrategies directly in domains, and suggests the domain key ""', () => {
+  it('reports authStrategies placed directly in domains; suggests the domain key ""', () => {
     expect(findings({}, { authStrategies: { oidc: OIDC } })[0]).to.match(
       /^error domains\.authStrategies: .*"domains": \{ "":/,
     )

@@ -104,7 +104,7 @@ describe("MeshCentral's rules for reading a configuration", () => {
     expect(warnings.map(({ remedy }) => remedy)).to.deep.equal(['Did you mean "newAccountRealms"?'])
   })
 
-  it('ignores domaindefaults and refuses string ports on hosts other than MeshCentral', () => {
+  it('hosts other than MeshCentral ignore domaindefaults and refuse string ports', () => {
     const config = { settings: { ...SETTINGS, aliasPort: '9000' }, domains: { '': { authStrategies: { oidc: OIDC } } } }
     expect(readDomains(config).domains[0]?.problems.map(({ path }) => path)).to.deep.equal(['settings.aliasPort'])
     expect(

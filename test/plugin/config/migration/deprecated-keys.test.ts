@@ -84,7 +84,7 @@ describe('deprecated keys in the oidc object', () => {
     expect(problemPaths({ issuer: ISSUER, clientid: 'a' })).to.deep.equal(['client.client_secret'])
   })
 
-  it('keeps a deprecated key that cannot be moved, and warns', () => {
+  it('migration keeps a deprecated key that it cannot move, and warns', () => {
     const oidc = { issuer: ISSUER, client: 5, clientid: 'a' }
     expect(problemPaths(oidc)).to.deep.equal(['client'])
     expect(warningsOf(oidc)).to.deep.equal(['deprecated_key clientid'])

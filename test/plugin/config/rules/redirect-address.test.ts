@@ -4,7 +4,7 @@ import { CLIENT, MINIMAL, readOne, warningsOf } from '../one-domain.ts'
 
 const withRedirect = (redirect_uri: string) => ({ ...MINIMAL, client: { ...CLIENT, redirect_uri } })
 
-describe('redirect_uri and the host name of its domain', () => {
+describe("redirect_uri and the domain's host name", () => {
   it('warns of a redirect_uri on another host, and names the expected host', () => {
     for (const origin of ['https://other.example.com', 'https://example.com', 'http://localhost:3000']) {
       const address = `${origin}/auth-oidc-callback`
