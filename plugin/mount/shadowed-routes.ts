@@ -31,20 +31,24 @@ export function warnOfShadowedRoutes(app: HostApp, domains: Iterable<RoutePaths>
   }
 }
 
-/** Whether a route answers GET or POST at `path`. Ignores routes that match every path. */
-function hasRoute(layers: readonly RouterLayer[], path: string, otherPath: string): boolean {
+/**
+ * Whether a route answers GET or POST at `path`. Ignores routes that also match `otherPath`. If `otherPath` is
+ * undefined, no route is ignored.
+ */
+function hasRoute(layers: readonly RouterLayer[], path: string, otherPath: string | undefined): boolean {
   return layers.some((layer) => {
     const rest = restAfter(layer, path)
     if (rest === undefined) return false
     if (layer.route) {
       const { methods = {} } = layer.route
       const answers = methods.get || methods.post || methods._all
-      return Boolean(answers) && restAfter(layer, otherPath) === undefined
+      return Boolean(answers) && (otherPath === undefined || restAfter(layer, otherPath) === undefined)
     }
     const nested = nestedLayers(layer)
-    // A router that is mounted at the plugin's path does not match `otherPath`. So recognize its wildcard routes by
-    // another path below the router.
-    return nested !== undefined && hasRoute(nested, rest, restAfter(layer, otherPath) ?? `/${NO_PAGE}`)
+    // A router that is mounted at the plugin's path does not match `otherPath`, so even its wildcard routes are for the
+    // plugin's path.
+    const otherRest = otherPath === undefined ? undefined : restAfter(layer, otherPath)
+    return nested !== undefined && hasRoute(nested, rest, otherRest)
   })
 }
 

@@ -86,7 +86,7 @@ export function clientAuthentication(
       const signer = () => {
         const matching = signerFor(identity, algorithm)
         if (matching) return matching
-        throw new LoginError('client_keys_missing', { details: { member: `${endpoint}_endpoint_auth_method` } })
+        throw new LoginError('client_keys_missing', { details: { member: `client.${endpoint}_endpoint_auth_method` } })
       }
       const initial = signer()
       const isReloaded = method === 'client_secret_jwt' && secret !== null

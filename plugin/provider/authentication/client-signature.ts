@@ -21,7 +21,7 @@ export interface Signer {
  */
 export function secretOf({ client_secret: secret }: ClientIdentity['client']): string {
   // Refuse an empty secret, because anyone could sign with an empty key.
-  if (!secret) throw new LoginError('client_keys_missing', { details: { member: 'client_secret' } })
+  if (!secret) throw new LoginError('client_keys_missing', { details: { member: 'client.client_secret' } })
   return secret
 }
 

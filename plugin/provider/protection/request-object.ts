@@ -77,7 +77,9 @@ function signerOfRequests(identity: ClientIdentity, metadata: oidc.ServerMetadat
     client.request_object_signing_alg ?? ownAlgorithms(identity).find((name) => accepted?.includes(name) ?? true)
   const signer = algorithm === undefined ? undefined : signerFor(identity, algorithm)
   if (signer) return signer
-  const member = client.require_signed_request_object ? 'require_signed_request_object' : 'request_object_signing_alg'
+  const member = client.require_signed_request_object
+    ? 'client.require_signed_request_object'
+    : 'client.request_object_signing_alg'
   throw new LoginError('client_keys_missing', {
     details: { member, ...(accepted ? { published: accepted.slice(0, MAX_PUBLISHED) } : {}) },
   })

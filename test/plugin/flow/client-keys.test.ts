@@ -65,7 +65,10 @@ describe('login by a client with private keys', () => {
   it("refuses and logs a login if the IdP supports none of the keys' algorithms", async () => {
     const { redirectFrom, authLog, sent } = await start({ keys: [p384], client: BY_KEY, registered: BY_KEY })
     expect((await redirectFrom()).search).to.equal('?failure=not_configured')
-    expect(authLog.at(-1)?.fields).to.include({ code: 'client_keys_missing', member: 'token_endpoint_auth_method' })
+    expect(authLog.at(-1)?.fields).to.include({
+      code: 'client_keys_missing',
+      member: 'client.token_endpoint_auth_method',
+    })
     expect(sent.some(({ method }) => method === 'POST')).to.equal(false)
   })
 

@@ -115,8 +115,8 @@ describe('signed authorization request', () => {
   // Shows: plugin 4.28.
   it('sends no authorization request if no key can sign as the IdP requires', async () => {
     for (const [ownKeys, member] of [
-      [[makeKey('P-384')], 'require_signed_request_object'],
-      [[], 'request_object_signing_alg'],
+      [[makeKey('P-384')], 'client.require_signed_request_object'],
+      [[], 'client.request_object_signing_alg'],
     ] as const) {
       const { redirectFrom, authLog } = await start({
         keys: ownKeys,

@@ -50,6 +50,7 @@ describe('routes of the server that shadow routes of the plugin', () => {
       'an expression': express().post(/^\/log(out|off)$/, answer),
       'a mounted router': express().use(nested),
       'a router of that path': express().use('/logout', express.Router().get('/', answer)),
+      'a wildcard in a router of that path': express().use('/logout', express.Router().get('/{*rest}', answer)),
       'an application that is a router': express.Router().get('/logout', answer),
     }
     for (const [name, app] of Object.entries(apps))
