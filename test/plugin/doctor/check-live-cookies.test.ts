@@ -58,7 +58,7 @@ describe('live check for cookies on files of the login page', () => {
     expect((await askBehindCache('<p>', 'xid=1')).line).to.match(/^ok: .*: none on /)
   })
 
-  it("the live check warns how to trust this server's certificate if no authority is known", async () => {
+  it("the live check says how to trust the server's certificate if it is not trusted", async () => {
     const { server: certificate } = await makeCertificates()
     const server = await onLoopback(createSecureServer(certificate, (_req, res) => res.end('<p>')))
     const redirect = `https://127.0.0.1:${server.port}/auth-oidc-callback`

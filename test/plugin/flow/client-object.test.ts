@@ -4,7 +4,7 @@ import { keyedSetups, partsOf } from '../../support/keyed-setup.ts'
 
 const SECRET = 'a-client-secret-that-is-long-enough-for-every-HS-algorithm-there-is'
 
-describe('login with the client object of the configuration', () => {
+describe('login with settings in authStrategies.oidc.client', () => {
   const start = keyedSetups()
 
   // Shows: plugin 4.1, 4.2.
