@@ -11,17 +11,17 @@ const MOCHA = ['node_modules/mocha/bin/mocha.js']
 
 const USAGE = `Usage: npm run test:stress -- [--runs N] [--busy N] [--seed TEXT]
 
-Whole runs of npm test, one after the other, each with its files in an order of
-its own, beside processes that keep the machine busy: what fails here fails by
-chance, and hangs on the clock or on another test.
+Runs npm test several times. Each run has its own random order of the test
+files, and shares the machine with processes that keep it busy. A test that
+fails here depends on time or on another test.
 
-  --runs N     so many runs; 5 by default
-  --busy N     so many busy processes; 8 by default
-  --seed TEXT  what the order of the files is drawn from; the time by default`
+  --runs N     number of runs; default: 3
+  --busy N     number of busy processes; default: two for each processor
+  --seed TEXT  seed of the order of the files; default: the time`
 
 const { values, refuse } = readCommandLine(USAGE, {
-  runs: { type: 'string', default: '5' },
-  busy: { type: 'string', default: '8' },
+  runs: { type: 'string', default: '3' },
+  busy: { type: 'string', default: String(2 * availableParallelism()) },
   seed: { type: 'string', default: String(Date.now()) },
 })
 for (const name of ['runs', 'busy'] as const) if (!/^\d+$/.test(values[name])) refuse(`--${name} must be a number.`)
@@ -32,7 +32,7 @@ const files = readdirSync(`${ROOT}/test`, { recursive: true, encoding: 'utf8' })
   .map((name) => `test/${name}`)
   .filter((name) => name.endsWith('.test.ts') && !elsewhere.some((folder) => name.startsWith(folder)))
 
-/** The same order for the same seed. */
+/** Returns the files in the order of this seed. */
 function shuffled(seed: string): readonly string[] {
   const place = (file: string) => createHash('sha256').update(`${seed} ${file}`).digest('hex')
   return files.toSorted((a, b) => (place(a) < place(b) ? -1 : 1))
@@ -49,7 +49,7 @@ async function run(seed: string): Promise<boolean> {
   const text = Buffer.concat(output).toString()
   const count = /\d+ passing/.exec(text)?.[0] ?? 'nothing counted'
   console.log(`seed ${seed}: ${count}, exit ${code}, ${Math.round((performance.now() - began) / 1000)} s`)
-  // From the count on it says what failed.
+  // Mocha prints the failures after the counts.
   if (code !== 0) console.log(text.slice(text.search(/^ *\d+ passing/m)))
   return code === 0
 }
