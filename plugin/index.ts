@@ -56,6 +56,6 @@ export type { DiscoveryFailure, DiscoveryStatus } from './mount/status/discovery
 export type { DomainStatus } from './mount/status/domain-status.ts'
 export type { IdpAddresses } from './mount/status/idp-addresses.ts'
 export type { LoginWarning, Refusal } from './mount/status/login-history.ts'
-export type { PresetUrls } from './presets/all.ts'
+export type { PresetUrls } from './presets/presets.ts'
 export type { HostApp } from './routes/route-table.ts'
 export type { SessionState } from './sessions/introspection.ts'

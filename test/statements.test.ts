@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { DEPRECATED_NAMES } from '../plugin/config/migration/deprecated-keys.ts'
 import type { MemberSchema } from '../plugin/config/rules/schema/member-schema.ts'
 import { oidcSchema } from '../plugin/config/rules/schema/schema.ts'
-import { PRESETS } from '../plugin/presets/all.ts'
+import { PRESETS } from '../plugin/presets/presets.ts'
 import { inCode } from './support/documents.ts'
 import { readStatements, readTags, tagsIn } from './support/statements.ts'
 

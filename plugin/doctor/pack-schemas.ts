@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { oidcSchema } from '../config/rules/schema/schema.ts'
-import { PRESETS } from '../presets/all.ts'
+import { PRESETS } from '../presets/presets.ts'
 
 /**
  * The folder of the JSON Schemas, which `npm run build` writes. Editors use them to complete and explain a server's

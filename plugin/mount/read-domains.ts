@@ -1,5 +1,5 @@
 import { type ConfigReadOptions, domainReader, type Readings } from '../config/read.ts'
-import { PRESETS, type PresetUrls } from '../presets/all.ts'
+import { PRESETS, type PresetUrls } from '../presets/presets.ts'
 
 export interface ReadOptions extends Omit<ConfigReadOptions, 'presets'> {
   /** Base URLs that replace those of the vendors. For sovereign clouds and tests. */

@@ -3,10 +3,10 @@ import type { EncodedAnswer } from './answers/answer.ts'
 import type { BytesInFlight, Reservation } from './answers/bytes-in-flight.ts'
 import { createAnswerSender } from './answers/sender.ts'
 import type { WriteDeadlines } from './answers/write-deadlines.ts'
-import { createAtEndOfTurn } from './end-of-turn.ts'
 import type { ClientAddress } from './requests/client-address.ts'
 import type { OverLimit } from './requests/over-limit.ts'
 import { trackUnanswered, type Unanswered } from './requests/unreadable.ts'
+import { createTurnBatch } from './turn-batch.ts'
 
 /** An answer that is ready to be sent. */
 export interface ReadyAnswer {
@@ -42,7 +42,7 @@ export class AnswerQueue {
   // Answers are sent together at the end of the event loop's turn. This takes a quarter less time than sending each
   // answer between two requests. The kernel's code stays in the processor's cache, and the receiving process need not
   // be woken for each answer.
-  readonly #leaving = createAtEndOfTurn<ReadyAnswer>((answer) => this.#deliver(answer))
+  readonly #leaving = createTurnBatch<ReadyAnswer>((answer) => this.#deliver(answer))
 
   constructor({ inFlight, deadlines, overLimits }: AnswerQueueParts) {
     this.#inFlight = inFlight

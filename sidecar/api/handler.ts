@@ -8,7 +8,6 @@ import type { Metrics } from '../metrics.ts'
 import { ActiveRequests } from './active-requests.ts'
 import { type AnswerQueue, releaseAfter } from './answer-queue.ts'
 import { type Body, encodeAnswer, errorBody, rawErrorAnswer, rawOverLimitAnswer } from './answers/answer.ts'
-import { createAtEndOfTurn } from './end-of-turn.ts'
 import { answer as answerWith, type Endpoint, type EndpointOutcome } from './endpoints/endpoint.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
 import { bodyAtHand, isJson, parseBody, receiveBody } from './requests/body.ts'
@@ -16,6 +15,7 @@ import type { ClientAddress, ClientAddressOf } from './requests/client-address.t
 import type { ClientLimit, OverLimit } from './requests/over-limit.ts'
 import type { ProxyWarnings } from './requests/proxy-warnings.ts'
 import { unreadableError } from './requests/unreadable.ts'
+import { createTurnBatch } from './turn-batch.ts'
 
 /** The endpoint of a request. It is called with the bytes of the request's body. */
 type BoundEndpoint = (bytes: Buffer, client: ClientAddress) => Promise<EndpointOutcome>
@@ -58,7 +58,7 @@ export class RequestHandler {
   readonly #active = new ActiveRequests()
   // The handler reads bodies at the end of the event loop's turn. By then nearly all bodies have arrived completely,
   // and can be read without listeners.
-  readonly #arrived = createAtEndOfTurn<Exchange>(
+  readonly #arrived = createTurnBatch<Exchange>(
     (exchange) => {
       // `#receive` rejects only if not even an error answer could be sent.
       void this.#receive(exchange)

@@ -7,7 +7,7 @@ import { startPostgres } from '../../fixtures/demo/postgres.ts'
 import { pngChunks, pngFile } from '../support/png-file.ts'
 import { requestText } from './api.ts'
 import { type BuiltSidecar, startBuiltSidecar } from './built-sidecar.ts'
-import { alone, inTurn, type Measurement, median } from './measurement.ts'
+import { alone, type Measurement, median, repeat } from './measurement.ts'
 import { messageLine } from './message-flow.ts'
 import { postJson } from './post-json.ts'
 import { startProgram } from './program.ts'
@@ -46,7 +46,7 @@ export async function avatarsBench(): Promise<readonly Measurement[]> {
 }
 
 async function rowsOn(name: string, database?: string): Promise<readonly Measurement[]> {
-  const rounds = await inTurn(ROUNDS, () => attacked(database))
+  const rounds = await repeat(ROUNDS, () => attacked(database))
   const middle = (figure: 'rss' | 'slowest' | 'p99') => median(rounds.map((round) => round[figure]))
   return [
     alone(`${name}.rss`, 'MB', middle('rss')),

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type LoadedSidecar, startLoaded } from './loaded-sidecar.ts'
-import { alone, beside, inTurn, type Measurement, median, medianOf, medians, untilSteady } from './measurement.ts'
+import { alone, beside, type Measurement, median, medianOf, medians, repeat, untilSteady } from './measurement.ts'
 import { startPushGateway } from './push-gateway.ts'
 
 /** Number of messages in a burst. */
@@ -95,7 +95,7 @@ async function costOf(loaded: LoadedSidecar, send: () => number | Promise<number
 
 /** Returns the cost of a message in successive bursts, which make one window. */
 export async function burstsOf(loaded: LoadedSidecar, toStations: number): Promise<Cost> {
-  const costs = await inTurn(BURSTS_A_WINDOW, () => costOfBurst(loaded, toStations))
+  const costs = await repeat(BURSTS_A_WINDOW, () => costOfBurst(loaded, toStations))
   const mean = (figure: (cost: Cost) => number) => costs.reduce((sum, cost) => sum + figure(cost), 0) / costs.length
   return {
     perSecond: 1 / mean(({ perSecond }) => 1 / perSecond),
@@ -120,7 +120,7 @@ function trickled(loaded: LoadedSidecar): Promise<Cost> {
 }
 
 async function loneMessage(loaded: LoadedSidecar): Promise<number> {
-  const waits = await inTurn(LONE_MESSAGES, async () => {
+  const waits = await repeat(LONE_MESSAGES, async () => {
     const begun = performance.now()
     await loaded.acknowledged()
     return performance.now() - begun

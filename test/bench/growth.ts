@@ -10,7 +10,7 @@ import { createFolder } from '../support/file-folder.ts'
 import { FIRST_CURSOR, type LoadClient, requestText } from './api.ts'
 import { type BuiltSidecar, counter, startBuiltSidecar } from './built-sidecar.ts'
 import type { LoadOrder } from './http-load-client.ts'
-import { alone, beside, type Figure, inTurn, type Measurement, median, medianOf, untilSteady } from './measurement.ts'
+import { alone, beside, type Figure, type Measurement, median, medianOf, repeat, untilSteady } from './measurement.ts'
 import { createMessages } from './message-flow.ts'
 import { startProgram } from './program.ts'
 import { claim, registerStations } from './stations.ts'
@@ -136,7 +136,7 @@ async function ofSidecar(client: LoadClient, database: string, stations: readonl
       stations: { max: stations.length + NEWCOMERS },
       database,
     })
-  const starts = await inTurn(STARTS - 1, async () => {
+  const starts = await repeat(STARTS - 1, async () => {
     const sidecar = await start()
     await sidecar.close()
     return sidecar.startMs
@@ -170,7 +170,7 @@ async function ofSidecar(client: LoadClient, database: string, stations: readonl
     const register = await cpuOf(sidecar, () => registerStations(sidecar, newcomers).then(() => NEWCOMERS))
     const metrics = await cpuOf(
       sidecar,
-      async () => (await inTurn(DRAWN / 100, () => counter(sidecar, 'messages_stored'))).length,
+      async () => (await repeat(DRAWN / 100, () => counter(sidecar, 'messages_stored'))).length,
     )
     const start = median([...starts, sidecar.startMs])
     const figures = {

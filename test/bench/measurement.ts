@@ -55,7 +55,7 @@ export function beside(
 }
 
 /** Runs rounds one after the other, and resolves with their results. */
-export async function inTurn<Result>(rounds: number, round: () => Promise<Result>): Promise<readonly Result[]> {
+export async function repeat<Result>(rounds: number, round: () => Promise<Result>): Promise<readonly Result[]> {
   const results: Result[] = []
   while (results.length < rounds) results.push(await round())
   return results

@@ -9,7 +9,7 @@ import { SESSION_KEY } from '../meshcentral/support/laboratory.ts'
 import { type MeshSetup, setUpMesh } from '../meshcentral/support/mesh-setup.ts'
 import { sessionOf } from '../meshcentral/support/session.ts'
 import { until } from '../support/until.ts'
-import { alone, beside, inTurn, type Measurement, median, medians, takeTurns } from './measurement.ts'
+import { alone, beside, type Measurement, median, medians, repeat, takeTurns } from './measurement.ts'
 import { allowRenewals, visitorOf } from './meshcentral-visitor.ts'
 import { usageOf } from './process-usage.ts'
 
@@ -169,7 +169,7 @@ async function strangersRow({ setup }: Side, count: number): Promise<Measurement
     return (usage.cpuMicroseconds() - usageBefore) / STRANGERS
   }
   await round()
-  const rounds = await inTurn(ROUNDS, round)
+  const rounds = await repeat(ROUNDS, round)
   agent.destroy()
   return alone(`frontchannel.cpu.${count}`, 'us CPU', median(rounds))
 }

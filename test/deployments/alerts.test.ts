@@ -8,7 +8,7 @@ import { createLog, startSidecar } from '../../sidecar/index.ts'
 import { type DebianProgram, findDebianProgram } from '../idps/support/debian-packages.ts'
 import { freshDatabase } from '../sidecar/store/postgres/shared-server.ts'
 import { createFolder } from '../support/file-folder.ts'
-import { settingsOf } from '../support/settings-of.ts'
+import { settingsOf } from '../support/read-settings.ts'
 import { startProgram } from '../support/started-program.ts'
 import { until } from './support/primary-and-standby.ts'
 

@@ -14,8 +14,8 @@ import { freshDatabase, runAt } from '../sidecar/store/postgres/shared-server.ts
 import { rejection } from '../sidecar/store/sqlite/temporary-stores.ts'
 import { codeBlocks, readDocument, section } from '../support/documents.ts'
 import { createFolder, type FileFolder } from '../support/file-folder.ts'
+import { settingsOf } from '../support/read-settings.ts'
 import { claim, type JsonBody, registration } from '../support/running-api.ts'
-import { settingsOf } from '../support/settings-of.ts'
 import { startProgram } from '../support/started-program.ts'
 import { until } from '../support/until.ts'
 

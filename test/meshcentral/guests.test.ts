@@ -6,10 +6,10 @@ import { until } from '../support/until.ts'
 import { openSocket } from './support/control-socket.ts'
 import { COOKIE_CALLS, cookieCalls } from './support/cookie-calls.ts'
 import { alteredProgram } from './support/data-folder.ts'
-import { multipart, postInPieces, urlencoded } from './support/in-pieces.ts'
 import { installMeshCentral, OLDER_VERSION } from './support/installation.ts'
 import { addDevice, openRelay } from './support/relay.ts'
 import { authCookieOn, createLocalAccount, signedIn } from './support/session.ts'
+import { multipart, postSplit, urlencoded } from './support/split-post.ts'
 import { useMesh } from './support/use-mesh.ts'
 
 const RELAY_HOST = 'other.mesh.test'
@@ -63,8 +63,8 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
         .split('\n')
         .flatMap((line) => (line.startsWith(`${kind} {`) ? [JSON.parse(line.slice(kind.length)) as One] : []))
     const openings = (sealed: string) => logged<Opened>('opened').filter((opened) => opened.sealed === sealed)
-    const post = (path: string, body: Parameters<typeof postInPieces>[2], cookie?: string) =>
-      postInPieces(setup, path, body, cookie)
+    const post = (path: string, body: Parameters<typeof postSplit>[2], cookie?: string) =>
+      postSplit(setup, path, body, cookie)
     const socketAt = (path: string, query: Readonly<Record<string, string>>) => {
       const url = new URL(path, setup.url)
       for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { type AprsIsServer, startAprsIs } from '../../fixtures/aprsis/server.ts'
 import { createLog, type Settings, startSidecar } from '../../sidecar/index.ts'
 import { onLoopback } from '../support/on-loopback.ts'
-import { settingsOf } from '../support/settings-of.ts'
+import { settingsOf } from '../support/read-settings.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const log = createLog('silent')

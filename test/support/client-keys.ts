@@ -1,11 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { inTurn } from '../../fixtures/in-turn.ts'
+import { roundRobin } from '../../fixtures/round-robin.ts'
 import { createFolder } from './file-folder.ts'
 
 export type Jwk = Readonly<Record<string, unknown>>
 
 const KINDS = {
-  RSA: inTurn(6, () => generateKeyPairSync('rsa', { modulusLength: 2048 })),
+  RSA: roundRobin(6, () => generateKeyPairSync('rsa', { modulusLength: 2048 })),
   'P-256': () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   'P-384': () => generateKeyPairSync('ec', { namedCurve: 'P-384' }),
   'P-521': () => generateKeyPairSync('ec', { namedCurve: 'P-521' }),

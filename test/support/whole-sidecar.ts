@@ -5,8 +5,8 @@ import { FakeClock } from './fake-clock.ts'
 import { createFolder } from './file-folder.ts'
 import { MemoryGateway } from './memory-gateway.ts'
 import { MemoryNetwork } from './memory-network.ts'
+import { settingsOf } from './read-settings.ts'
 import { callAt, claim, type JsonBody, registration } from './running-api.ts'
-import { settingsOf } from './settings-of.ts'
 
 /** The login callsign of the sidecar. */
 const LOGIN = 'N0CALL-10'

@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const COMPILE_ALL = `
   import { oidcSchema } from './plugin/config/rules/schema/schema.ts'
   import { schemaCheck } from './plugin/config/rules/schema/schema-check.ts'
-  import { PRESETS } from './plugin/presets/all.ts'
+  import { PRESETS } from './plugin/presets/presets.ts'
   import { createBodyChecks } from './sidecar/api/requests/schemas.ts'
   import { readSettings } from './sidecar/config/reading/read.ts'
 

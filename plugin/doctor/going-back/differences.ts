@@ -1,6 +1,6 @@
 import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
 import type { DomainSettings } from '../../config/settings.ts'
-import { PRESETS } from '../../presets/all.ts'
+import { PRESETS } from '../../presets/presets.ts'
 
 /** A difference between MeshCentral's built-in strategy and the plugin. */
 export interface Difference {

@@ -5,7 +5,7 @@ import { moveDeprecatedKeys } from '../../config/migration/deprecated-keys.ts'
 import { settleLetterCase } from '../../config/migration/key-case.ts'
 import { oidcSchema } from '../../config/rules/schema/schema.ts'
 import type { DomainSettings } from '../../config/settings.ts'
-import { PRESETS } from '../../presets/all.ts'
+import { PRESETS } from '../../presets/presets.ts'
 import { builtInOidc } from './built-in-oidc.ts'
 import { type Difference, differencesOf } from './differences.ts'
 

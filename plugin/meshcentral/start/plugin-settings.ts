@@ -1,6 +1,6 @@
 import { membersOf } from '../../config/json/json-object.ts'
 import { canonicalName } from '../../config/json/member-name.ts'
-import { PRESETS, type PresetUrls } from '../../presets/all.ts'
+import { PRESETS, type PresetUrls } from '../../presets/presets.ts'
 import type { MeshServer } from '../server.ts'
 
 /**

@@ -4,10 +4,10 @@ import { ringOf } from '../../messages/message.ts'
 import { deviceOf } from '../../messages/station.ts'
 import type { Cursors, DeviceId, Feed, History, StationKey, Stations, StoredMessage } from '../../messages/store.ts'
 import { logFetched } from './fetch-log.ts'
-import { ownAnswer } from './own-answer.ts'
 import { addToRing, createRing } from './ready-ring.ts'
 import type { NewMessages, RingCache } from './ring-cache.ts'
 import { type CachedRing, type RingMemory, uncounted } from './ring-memory.ts'
+import { uncachedAnswer } from './uncached-answer.ts'
 
 interface LocalRingsParts {
   readonly stations: Pick<Stations, 'get'>
@@ -33,7 +33,7 @@ interface Load {
  * no query. A ring becomes absent again when memory runs short. It is loaded again if a request has an older cursor or
  * the station was registered again.
  *
- * A device with options gets an {@link ownAnswer}, which is read from the history and not cached. While the ring has
+ * A device with options gets an {@link uncachedAnswer}, which is read from the history and not cached. While the ring has
  * messages to other SSIDs of the station's callsign, every device gets such an answer.
  *
  * Guarantee: an answer contains exactly the messages that the history has for the station's present registration.
@@ -113,7 +113,7 @@ export class LocalRings implements RingCache {
           read.messages.map(({ stamp }) => stamp),
           since,
         )
-      if (!read.isShareable) return ownAnswer(read, since, this.#stations)
+      if (!read.isShareable) return uncachedAnswer(read, since, this.#stations)
       const { messages, newestDropped, answerStamp: serverTime } = read
       const { perStation } = this.#history
       const cached = uncounted(createRing({ registeredAt, completeFrom: since, newestDropped, messages }, perStation))

@@ -1,10 +1,10 @@
 import type { Log } from '../../log.ts'
 import type { DeviceId, History, NewMessages as ReadMessages, StationKey, Stations } from '../../messages/store.ts'
 import { logFetched } from './fetch-log.ts'
-import { ownAnswer } from './own-answer.ts'
 import { addToRing, createRing } from './ready-ring.ts'
 import type { NewMessages, RingCache } from './ring-cache.ts'
 import { type RingMemory, uncounted } from './ring-memory.ts'
+import { uncachedAnswer } from './uncached-answer.ts'
 
 interface SharedRingsParts {
   readonly stations: Pick<Stations, 'get'>
@@ -25,7 +25,7 @@ interface SharedRingsParts {
  * the ring is dropped, and the request is repeated. All rings are dropped when the history's `lineage` changes, because
  * any ring may then contain messages that the database lost, for example in a failover.
  *
- * A device with options gets an {@link ownAnswer}, which neither uses the cached rings nor is cached.
+ * A device with options gets an {@link uncachedAnswer}, which neither uses the cached rings nor is cached.
  *
  * Guarantee: an answer contains every message that the history had during the request, and no other message.
  */
@@ -56,7 +56,7 @@ export class SharedRings implements RingCache {
     const readFrom = cached && Math.max(cached.ring.completeFrom, newestCached)
     const read = await this.#history.since(key, device, since, readFrom)
     if (!read) return undefined
-    if (!read.isShareable) return this.#ownAnswer(key, device, since, readFrom === undefined ? read : undefined)
+    if (!read.isShareable) return this.#uncachedAnswer(key, device, since, readFrom === undefined ? read : undefined)
     const { registeredAt, messages, newest, newestDropped, lineage } = read
     if (lineage !== this.#lineage) {
       this.#memory.clear()
@@ -92,7 +92,7 @@ export class SharedRings implements RingCache {
    * the history's ring has messages to other SSIDs of the station's callsign. `read`: the messages since the cursor;
    * undefined if they were not read yet.
    */
-  async #ownAnswer(
+  async #uncachedAnswer(
     key: StationKey,
     device: DeviceId,
     since: number,
@@ -104,6 +104,6 @@ export class SharedRings implements RingCache {
       const stamps = whole.messages.map(({ stamp }) => stamp)
       logFetched(this.#log, key, stamps, since)
     }
-    return ownAnswer(whole, since, this.#stations)
+    return uncachedAnswer(whole, since, this.#stations)
   }
 }

@@ -5,7 +5,7 @@ import { createApiServer } from '../../api/http-server.ts'
 import { isProxyBy } from '../../api/requests/client-address.ts'
 import { NGINX_LINE, trustLine } from '../../api/requests/proxy-warnings.ts'
 import type { ListenSettings } from '../../config/settings.ts'
-import { errorInWords } from './error-in-words.ts'
+import { errorText } from './error-text.ts'
 import { fail, ok, type Verdict } from './verdict.ts'
 
 /**
@@ -47,7 +47,7 @@ export async function checkPublic(listen: ListenSettings, address: string): Prom
     const reason =
       error instanceof ListenError && error.code === 'EADDRINUSE'
         ? 'listen.port is in use. Stop the sidecar first, or look for proxy-not-trusted and proxy-says-no-client in its log.'
-        : errorInWords(error)
+        : errorText(error)
     return { verdict: 'warn', text: `${subject}: not checked: ${reason}` }
   }
 }

@@ -17,7 +17,7 @@ import { trialKeys, VapidKeysError, warnOfUnkeptKeys } from '../../push/web-push
 import { inspectDatabase, tryFolder } from '../../store/sqlite/inspect.ts'
 import { tryBackupFolder } from '../housekeeping/backups.ts'
 import { warnNotLocal } from '../server.ts'
-import { errorInWords } from './error-in-words.ts'
+import { errorText } from './error-text.ts'
 import { serviceGroup, unreadableByService } from './service-account.ts'
 
 /** The errors and warnings that a start with these settings would cause, each in a sentence or two. */
@@ -53,7 +53,7 @@ export async function checkStart(settings: Settings, configFile?: string): Promi
     try {
       await work()
     } catch (error) {
-      errors.push(`${where}: ${errorInWords(error)}`)
+      errors.push(`${where}: ${errorText(error)}`)
     }
   }
 

@@ -4,7 +4,7 @@ import { isPostgresAddress } from '../../config/postgres-address.ts'
 import type { Settings } from '../../config/settings.ts'
 import { vapidFileBeside, vapidKeyFile } from '../../config/vapid-keys.ts'
 import { restoreDatabase } from '../../store/sqlite/copies/restore.ts'
-import { errorInWords } from './error-in-words.ts'
+import { errorText } from './error-text.ts'
 import { demandPackages } from './packages.ts'
 
 /** The output of `--restore`, and whether the database was restored. */
@@ -31,7 +31,7 @@ export async function restoreBackup(backup: string, settings: Settings): Promise
     if (await restoreVapidKeys(backup, settings)) lines.push('The Web Push keys are restored too.')
     return { done: true, lines: [...lines, 'Start the sidecar again.'] }
   } catch (error) {
-    return { done: false, lines: [`Nothing was restored. ${errorInWords(error)}`] }
+    return { done: false, lines: [`Nothing was restored. ${errorText(error)}`] }
   }
 }
 

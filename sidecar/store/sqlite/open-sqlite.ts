@@ -8,8 +8,8 @@ import type { Connection } from './database/connection.ts'
 import type { Transaction } from './database/database.ts'
 import { groupCommits } from './database/group-commits.ts'
 import { openFile } from './database/open-file.ts'
-import { knowLog } from './database/own-log.ts'
 import { toStoreError } from './database/sqlite-error.ts'
+import { rememberLog } from './database/write-ahead-log.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { grantLeases, onlyInstance } from './leases.ts'
 import { openCursors } from './messages/cursors.ts'
@@ -39,12 +39,12 @@ export async function openSqliteStore(
   })
   try {
     const store = await buildStore(connection, path, settings, clock, log)
-    const ownLog = await knowLog(path, clock, log)
+    const writeAheadLog = await rememberLog(path, clock, log)
     return {
       ...store,
       async close() {
         await store.close()
-        await ownLog.leave()
+        await writeAheadLog.leave()
       },
     }
   } catch (error) {

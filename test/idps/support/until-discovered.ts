@@ -1,6 +1,6 @@
 import { until } from '../../support/until.ts'
-import { answersAt } from './answers-at.ts'
 import type { CommandedProcess } from './commanded-process.ts'
+import { answersAt } from './endpoint-check.ts'
 
 /**
  * Resolves once discovery answers. @throws Error with the end of the program's output, if it exits or the time runs out

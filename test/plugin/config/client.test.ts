@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { makeClientCertificate } from '../../../fixtures/certificate.ts'
 import { type ReadOptions, readDomains } from '../../../plugin/mount/read-domains.ts'
 import { makeKey } from '../../support/client-keys.ts'
-import * as oneDomain from './one-domain.ts'
-import { asGiven, CLIENT, flagCase, ISSUER, itReadsMembers, type MemberCase, MINIMAL } from './one-domain.ts'
+import * as oneDomain from './single-domain.ts'
+import { asGiven, CLIENT, flagCase, ISSUER, itReadsMembers, type MemberCase, MINIMAL } from './single-domain.ts'
 
 const keys = [makeKey('RSA', { kid: 'r' }).private, makeKey('P-256', { kid: 'e' }).private]
 const FILES: Readonly<Record<string, string>> = { keys: JSON.stringify({ keys }), ...(await makeClientCertificate()) }

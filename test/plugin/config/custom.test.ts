@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { CLIENT, ISSUER, itReadsMembers, MINIMAL, problemPaths, settingsOf, warningsOf } from './one-domain.ts'
+import { CLIENT, ISSUER, itReadsMembers, MINIMAL, problemPaths, settingsOf, warningsOf } from './single-domain.ts'
 
 const GOOGLE_ID = '12345-abc.apps.googleusercontent.com'
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'

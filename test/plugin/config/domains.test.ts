@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { domainsByHostName } from '../../../plugin/config/domains/host-names.ts'
 import { isSameRoute } from '../../../plugin/config/domains/route-names.ts'
 import { type ReadOptions, readDomains } from '../../../plugin/mount/read-domains.ts'
-import { CLIENT, MINIMAL, readOne, settingsOf } from './one-domain.ts'
+import { CLIENT, MINIMAL, readOne, settingsOf } from './single-domain.ts'
 
 const oidc = { authStrategies: { oidc: MINIMAL } }
 const read = (domains: object, settings: object = { cert: 'mesh.example.com' }, options: ReadOptions = {}) =>

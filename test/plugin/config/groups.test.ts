@@ -8,7 +8,7 @@ import {
   problemPaths,
   settingsOf,
   warningsOf,
-} from './one-domain.ts'
+} from './single-domain.ts'
 
 const problems = (members: unknown) => problemPaths({ ...MINIMAL, groups: members })
 

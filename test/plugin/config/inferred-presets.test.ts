@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { ReadOptions } from '../../../plugin/mount/read-domains.ts'
-import { CLIENT, ISSUER, problemPaths, settingsOf, warningsOf } from './one-domain.ts'
+import { CLIENT, ISSUER, problemPaths, settingsOf, warningsOf } from './single-domain.ts'
 
 const TENANT = '5d7c3f0e-1111-2222-3333-444455556666'
 /** The options of MeshCentral's adapter and of `--meshcentral`. */

@@ -5,7 +5,7 @@ import {
   ISSUER_FLAGS,
   ISSUER_LISTS,
 } from '../../../plugin/config/rules/issuer-members.ts'
-import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf } from './one-domain.ts'
+import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf } from './single-domain.ts'
 
 const withIssuer = (issuer: unknown) => ({ client: CLIENT, issuer })
 

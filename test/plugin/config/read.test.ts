@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readDomains } from '../../../plugin/mount/read-domains.ts'
-import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf, warningsOf } from './one-domain.ts'
+import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf, warningsOf } from './single-domain.ts'
 import { validOidc } from './valid-oidc.ts'
 
 const SETTINGS = { cert: 'mesh.example.com' }

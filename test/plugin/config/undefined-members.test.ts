@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
 import { readDomains } from '../../../plugin/mount/read-domains.ts'
-import { PRESETS } from '../../../plugin/presets/all.ts'
-import { MINIMAL } from './one-domain.ts'
+import { PRESETS } from '../../../plugin/presets/presets.ts'
+import { MINIMAL } from './single-domain.ts'
 import { validOidc } from './valid-oidc.ts'
 
 type Members = Record<string, unknown>

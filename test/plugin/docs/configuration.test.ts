@@ -5,9 +5,9 @@ import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
 import { AUTH_METHODS, RESPONSE_MODES } from '../../../plugin/config/settings.ts'
 import { check } from '../../../plugin/doctor/check.ts'
 import { readCheckMinutes } from '../../../plugin/meshcentral/start/plugin-settings.ts'
-import { PRESETS } from '../../../plugin/presets/all.ts'
+import { PRESETS } from '../../../plugin/presets/presets.ts'
 import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'
-import * as oneDomain from '../config/one-domain.ts'
+import * as oneDomain from '../config/single-domain.ts'
 
 const PAGE = readDocument('plugin/docs/configuration.md')
 const SCHEMA = oidcSchema(PRESETS)

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { checkMeshCentralServer } from '../../../plugin/config/meshcentral/check-server.ts'
 import { oidcSchema } from '../../../plugin/config/rules/schema/schema.ts'
 import { readDomains } from '../../../plugin/mount/read-domains.ts'
-import { PRESETS } from '../../../plugin/presets/all.ts'
+import { PRESETS } from '../../../plugin/presets/presets.ts'
 import { makeKey } from '../../support/client-keys.ts'
 import { codeBlocks, readDocuments } from '../../support/documents.ts'
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { KNOWN_PROVIDERS } from '../../../plugin/doctor/live/providers/all.ts'
+import { KNOWN_PROVIDERS } from '../../../plugin/doctor/live/providers/known-providers.ts'
 import { outcomeOf, RENEWALS, type RenewalCase } from '../../idps/support/renewals.ts'
 import { codeBlocks, type Document, readDocument, readDocuments, section, tableRows } from '../../support/documents.ts'
 

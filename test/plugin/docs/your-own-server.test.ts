@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { PRESETS } from '../../../plugin/presets/all.ts'
+import { PRESETS } from '../../../plugin/presets/presets.ts'
 import { routePaths } from '../../../plugin/routes/strategy.ts'
 import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'
 

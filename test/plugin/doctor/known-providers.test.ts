@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { judgeProvider } from '../../../plugin/doctor/live/providers/all.ts'
 import type { Metadata } from '../../../plugin/doctor/live/providers/known-provider.ts'
+import { judgeProvider } from '../../../plugin/doctor/live/providers/known-providers.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
-import { settingsOf } from '../config/one-domain.ts'
+import { settingsOf } from '../config/single-domain.ts'
 
 const ISSUERS = [
   'https://fs.example.org/adfs',

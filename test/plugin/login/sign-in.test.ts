@@ -6,7 +6,7 @@ import type { Accounts, LoginTokens, Profile } from '../../../plugin/host/port.t
 import { type Memberships, membershipsOf } from '../../../plugin/login/groups/memberships.ts'
 import { type SignInIdentity, signIn } from '../../../plugin/login/sign-in.ts'
 import { errorOf } from '../../support/error-of.ts'
-import { MINIMAL, settingsOf } from '../config/one-domain.ts'
+import { MINIMAL, settingsOf } from '../config/single-domain.ts'
 
 const ALICE: Profile = { id: '~oidc:1', name: 'Alice', email: 'alice@example.test', emailVerified: true }
 const NOTHING = { created: false, siteAdmin: 'keep', joined: [], left: [] }

@@ -6,7 +6,7 @@ import type { Members, MeshRequest } from '../../../plugin/meshcentral/server.ts
 import { followWork, type Work } from '../../../plugin/meshcentral/sessions/current-work.ts'
 import { OpenSessions } from '../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { session, USER } from './sessions/one-server.ts'
+import { session, USER } from './sessions/server-sessions.ts'
 import { databaseOf } from './stand-in.ts'
 
 const { signIn: oidcSignIn } = session('h')

@@ -3,7 +3,7 @@ import cookieSession from 'cookie-session'
 import express from 'express'
 import request from 'supertest'
 import { keepCookiesFromCaches } from '../../../plugin/meshcentral/uncached-cookies.ts'
-import { session } from './sessions/one-server.ts'
+import { session } from './sessions/server-sessions.ts'
 
 describe('cookies on answers that a cache may keep', () => {
   /** Requests a server that sets a cookie with every answer, as MeshCentral does once a minute. */

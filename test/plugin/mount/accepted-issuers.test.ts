@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { AcceptedIssuers } from '../../../plugin/mount/accepted-issuers.ts'
-import { MINIMAL, settingsOf } from '../config/one-domain.ts'
+import { MINIMAL, settingsOf } from '../config/single-domain.ts'
 
 describe('accepted issuers of sessions', () => {
   const open = (issuer: string, previous_issuers: readonly string[] = []) => {

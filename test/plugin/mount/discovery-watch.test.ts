@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { LoginError } from '../../../plugin/errors.ts'
 import type { LogFields } from '../../../plugin/log.ts'
 import { watchDiscovery } from '../../../plugin/mount/status/discovery-watch.ts'
-import { MINIMAL, settingsOf } from '../config/one-domain.ts'
+import { MINIMAL, settingsOf } from '../config/single-domain.ts'
 
 const ISSUER = settingsOf(MINIMAL).issuer.issuer
 

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { domainReader } from '../../../plugin/config/read.ts'
-import { openPreset, PRESETS, standard } from '../../../plugin/presets/all.ts'
 import type { PresetDefinition } from '../../../plugin/presets/preset.ts'
+import { openPreset, PRESETS, standard } from '../../../plugin/presets/presets.ts'
 import { routePaths } from '../../../plugin/routes/strategy.ts'
-import { CLIENT, MINIMAL, serverWith, settingsOf } from '../config/one-domain.ts'
+import { CLIENT, MINIMAL, serverWith, settingsOf } from '../config/single-domain.ts'
 import { reasonOf, vendorAccess } from './vendor-fetch.ts'
 
 /** Lists MeshCentral's own strategies. Two have the names of presets. */

@@ -8,9 +8,9 @@ import {
 import { parseMembershipQuery } from '../../../fixtures/idp/vendors/membership-query.ts'
 import type { VendorApi } from '../../../fixtures/idp/vendors/vendor-api.ts'
 import { decideAccess } from '../../../plugin/login/groups/access.ts'
-import { openPreset } from '../../../plugin/presets/all.ts'
 import { googlePreset } from '../../../plugin/presets/google.ts'
-import { CLIENT, settingsOf } from '../config/one-domain.ts'
+import { openPreset } from '../../../plugin/presets/presets.ts'
+import { CLIENT, settingsOf } from '../config/single-domain.ts'
 import { failuresContract } from './failures.contract.ts'
 import { knows, namesOf as names, reasonOf, TOKEN, vendorAccess } from './vendor-fetch.ts'
 

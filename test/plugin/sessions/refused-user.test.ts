@@ -3,7 +3,7 @@ import { recordsInMemory } from '../../../fixtures/host/accounts-memory.ts'
 import type { Records } from '../../../fixtures/host/records.ts'
 import type { Accounts, AuthLogEntry, LoginTokens, Profile } from '../../../plugin/host/port.ts'
 import { lockOutRefusedUser } from '../../../plugin/sessions/refused-user.ts'
-import { MINIMAL, settingsOf } from '../config/one-domain.ts'
+import { MINIMAL, settingsOf } from '../config/single-domain.ts'
 
 const BOB: Profile = { id: '~oidc:bob', name: 'Bob', email: null, emailVerified: null }
 const RULES = { required: 'staff', siteadmin: 'admins', sync: true, rights: { staff: ['manageusers'] } }

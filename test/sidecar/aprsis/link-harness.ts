@@ -7,7 +7,7 @@ import type { StationKey } from '../../../sidecar/messages/store.ts'
 import { createMetrics, type Metrics } from '../../../sidecar/metrics.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { MemoryNetwork } from '../../support/memory-network.ts'
-import { settingsOf } from '../../support/settings-of.ts'
+import { settingsOf } from '../../support/read-settings.ts'
 
 export const CALL = 'N0CALL-10'
 

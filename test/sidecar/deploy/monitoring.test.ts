@@ -10,7 +10,7 @@ import { createLog, startSidecar } from '../../../sidecar/index.ts'
 import { LABELS } from '../../../sidecar/metrics.ts'
 import { writeCredentials } from '../../support/credential-files.ts'
 import { createFolder } from '../../support/file-folder.ts'
-import { settingsOf } from '../../support/settings-of.ts'
+import { settingsOf } from '../../support/read-settings.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { codesIn, namesIn, rowsIn, textOf } from '../docs/page.ts'
 

@@ -3,7 +3,7 @@ import { startAprsIs } from '../../../fixtures/aprsis/server.ts'
 import { startApns } from '../../../fixtures/push/apns.ts'
 import { startFcm } from '../../../fixtures/push/fcm.ts'
 import { checkLive } from '../../../sidecar/operator/commands/check-live.ts'
-import { settingsOf } from '../../support/settings-of.ts'
+import { settingsOf } from '../../support/read-settings.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { EXAMPLES, textOf } from './page.ts'
 

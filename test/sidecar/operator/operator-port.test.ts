@@ -11,7 +11,7 @@ import { rememberEvents } from '../../../sidecar/operator/watch/recent-events.ts
 import { recordAnswers } from '../../../sidecar/push/delivery/answers.ts'
 import { deferred } from '../../support/deferred.ts'
 import { eventfulStatus } from '../../support/eventful-status.ts'
-import { settingsOf } from '../../support/settings-of.ts'
+import { settingsOf } from '../../support/read-settings.ts'
 import { register, temporaryStores } from '../store/sqlite/temporary-stores.ts'
 
 describe('The operator port with a real store', () => {

@@ -3,8 +3,8 @@ import { startApns } from '../../../fixtures/push/apns.ts'
 import { startFcm } from '../../../fixtures/push/fcm.ts'
 import { makeVapidKeys } from '../../../sidecar/config/vapid-keys.ts'
 import { openGateways } from '../../../sidecar/push/open-gateways.ts'
+import { settingsOf } from '../../support/read-settings.ts'
 import { recordedLog } from '../../support/recorded-log.ts'
-import { settingsOf } from '../../support/settings-of.ts'
 
 const OFF = settingsOf({}).push
 

@@ -4,7 +4,7 @@ import { makeClientCertificate } from '../../../../fixtures/certificate.ts'
 import { freePort } from '../../../support/host-process.ts'
 import { makeServerFiles } from '../../../support/server-files.ts'
 import { startProgram } from '../../../support/started-program.ts'
-import { answersAt } from '../../support/answers-at.ts'
+import { answersAt } from '../../support/endpoint-check.ts'
 
 const START_LIMIT_MS = 120_000
 const ADMIN = 'admin'

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { readTextFile } from '../../../../plugin/mount/read-text-file.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
-import { problemPaths, readOne, settingsOf, warningsOf } from '../one-domain.ts'
+import { problemPaths, readOne, settingsOf, warningsOf } from '../single-domain.ts'
 
 const withFile = (file: unknown, more: object = {}) => ({
   issuer: 'https://idp.example.com',

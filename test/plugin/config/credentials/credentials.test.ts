@@ -7,7 +7,7 @@ import type { DomainReading } from '../../../../plugin/config/read.ts'
 import { readDomains } from '../../../../plugin/mount/read-domains.ts'
 import { type Jwk, type KeyKind, makeKey, PRIVATE_MEMBERS } from '../../../support/client-keys.ts'
 import { readDocument } from '../../../support/documents.ts'
-import { MINIMAL, serverWith } from '../one-domain.ts'
+import { MINIMAL, serverWith } from '../single-domain.ts'
 
 /** Readable files by name. Any other name cannot be read. */
 type Files = Readonly<Record<string, string>>

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { moveDeprecatedKeys } from '../../../../plugin/config/migration/deprecated-keys.ts'
-import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf, warningsOf } from '../one-domain.ts'
+import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf, warningsOf } from '../single-domain.ts'
 
 const OLD = 'https://old.example.com/x'
 const NEW = 'https://new.example.com/x'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readDomains } from '../../../../plugin/mount/read-domains.ts'
-import { MINIMAL, problemPaths, readOne, settingsOf, warningsOf } from '../one-domain.ts'
+import { MINIMAL, problemPaths, readOne, settingsOf, warningsOf } from '../single-domain.ts'
 import { validOidc } from '../valid-oidc.ts'
 
 /** Changes the letter case of all member names by the bits of `mask`, repeated. Values stay unchanged. */

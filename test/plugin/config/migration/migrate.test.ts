@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { migrate } from '../../../../plugin/config/migration/migrate.ts'
 import { readDomains } from '../../../../plugin/mount/read-domains.ts'
-import { serverWith } from '../one-domain.ts'
+import { serverWith } from '../single-domain.ts'
 import { validOidc } from '../valid-oidc.ts'
 
 const OLD = `{

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { CLIENT, MINIMAL, problemPaths, warningsOf } from '../one-domain.ts'
+import { CLIENT, MINIMAL, problemPaths, warningsOf } from '../single-domain.ts'
 
 const AZURE = { client: CLIENT, custom: { preset: 'azure', tenant_id: 'contoso.example' } }
 const GOOGLE = { client: CLIENT, custom: { preset: 'google', customer_id: 'C1' } }

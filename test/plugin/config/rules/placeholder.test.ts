@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf } from '../one-domain.ts'
+import { CLIENT, ISSUER, MINIMAL, problemPaths, readOne, settingsOf } from '../single-domain.ts'
 
 describe('client secret copied from an example', () => {
   it('refuses three dots as client secret, also in the deprecated member clientsecret', () => {

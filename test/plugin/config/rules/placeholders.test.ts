@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { isPlaceholder } from '../../../../plugin/config/rules/placeholders.ts'
-import { CLIENT, MINIMAL, problemPaths, warningsOf } from '../one-domain.ts'
+import { CLIENT, MINIMAL, problemPaths, warningsOf } from '../single-domain.ts'
 
 describe('placeholders copied from an example', () => {
   it('recognizes the usual placeholders of examples and documentation', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { readDomains } from '../../../../plugin/mount/read-domains.ts'
-import { CLIENT, MINIMAL, readOne, warningsOf } from '../one-domain.ts'
+import { CLIENT, MINIMAL, readOne, warningsOf } from '../single-domain.ts'
 
 const withRedirect = (redirect_uri: string) => ({ ...MINIMAL, client: { ...CLIENT, redirect_uri } })
 

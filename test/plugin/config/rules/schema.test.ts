@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv'
 import { expect } from 'chai'
 import { oidcSchema } from '../../../../plugin/config/rules/schema/schema.ts'
-import { PRESETS } from '../../../../plugin/presets/all.ts'
-import { CLIENT, ISSUER, MINIMAL, readOne } from '../one-domain.ts'
+import { PRESETS } from '../../../../plugin/presets/presets.ts'
+import { CLIENT, ISSUER, MINIMAL, readOne } from '../single-domain.ts'
 
 const SCHEMA = oidcSchema(PRESETS)
 

@@ -16,7 +16,7 @@ import { errorOf } from '../../../support/error-of.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
-import { MINIMAL, settingsOf } from '../../config/one-domain.ts'
+import { MINIMAL, settingsOf } from '../../config/single-domain.ts'
 import { accountsContract, type StoredPeople } from '../accounts.contract.ts'
 
 const ALICE = { id: '~oidc:a', name: 'Alice', email: null, emailVerified: null } as const

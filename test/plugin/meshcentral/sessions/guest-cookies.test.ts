@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Work } from '../../../../plugin/meshcentral/sessions/current-work.ts'
 import { admitsGuest, isGuestCookie } from '../../../../plugin/meshcentral/sessions/guest-cookies.ts'
-import { Socket } from './one-server.ts'
+import { Socket } from './server-sessions.ts'
 
 const NOW = 10_000
 /** A guest who may use desktop and files of a device. */

@@ -3,7 +3,7 @@ import { keyOfHandle, keysOfFilter } from '../../../../plugin/host/revocations.t
 import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/cookie-owner.ts'
 import { keysOfOpen, OpenSessions } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
-import { Socket, session, USER } from './one-server.ts'
+import { Socket, session, USER } from './server-sessions.ts'
 
 describe('open sessions', () => {
   const owner = (handle: string) => {

@@ -6,7 +6,7 @@ import { keyOfSealed } from '../../../../plugin/meshcentral/sessions/cookie-owne
 import { keysOfOpen } from '../../../../plugin/meshcentral/sessions/open-sessions.ts'
 import { until } from '../../../support/until.ts'
 import { databaseOf } from '../stand-in.ts'
-import { Socket, session, sessionsOfServers, USER } from './one-server.ts'
+import { Socket, session, sessionsOfServers, USER } from './server-sessions.ts'
 
 describe('sessions at peer servers of MeshCentral', () => {
   const setUpOne = sessionsOfServers()

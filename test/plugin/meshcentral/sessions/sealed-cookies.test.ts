@@ -9,7 +9,7 @@ import { RevokedSessions } from '../../../../plugin/meshcentral/sessions/revoked
 import { sealedBySession } from '../../../../plugin/meshcentral/sessions/sealed-cookies.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { databaseOf } from '../stand-in.ts'
-import { Socket, session, USER } from './one-server.ts'
+import { Socket, session, USER } from './server-sessions.ts'
 
 const OTHER = 'user//~oidc:2'
 /** A guest who may use the desktop and the files of a device. */

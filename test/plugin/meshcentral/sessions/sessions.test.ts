@@ -9,7 +9,7 @@ import { ownSession } from '../../../../plugin/meshcentral/sessions/sessions.ts'
 import { messageOf } from '../../../support/message-of.ts'
 import { until } from '../../../support/until.ts'
 import { databaseOf } from '../stand-in.ts'
-import { Socket, session, sessionsOfServers, USER } from './one-server.ts'
+import { Socket, session, sessionsOfServers, USER } from './server-sessions.ts'
 
 const SESSION = session('a')
 const SIGN_IN: SignIn = { ...SESSION.signIn, idToken: null, tokens: null }

@@ -8,7 +8,7 @@ import { directFetch } from '../../../../plugin/provider/http/direct-fetch.ts'
 import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts'
 import { errorOf } from '../../../support/error-of.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
-import { CLIENT, settingsOf } from '../../config/one-domain.ts'
+import { CLIENT, settingsOf } from '../../config/single-domain.ts'
 
 const CALLBACK = 'http://127.0.0.1/auth-oidc-callback'
 const FRONT = { response_types: 'id_token', response_mode: 'fragment' }

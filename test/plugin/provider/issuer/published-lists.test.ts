@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { unpublished } from '../../../../plugin/provider/issuer/published-lists.ts'
-import { MINIMAL, settingsOf } from '../../config/one-domain.ts'
+import { MINIMAL, settingsOf } from '../../config/single-domain.ts'
 
 const ISSUER = 'https://idp.test'
 const TOKEN = { issuer: ISSUER, token_endpoint: `${ISSUER}/t` }

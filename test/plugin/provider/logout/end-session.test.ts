@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createEndSession } from '../../../../plugin/provider/logout/end-session.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
-import { MINIMAL, settingsOf } from '../../config/one-domain.ts'
+import { MINIMAL, settingsOf } from '../../config/single-domain.ts'
 
 const ISSUER = 'https://idp.example/one'
 const ENDPOINT = `${ISSUER}/end?tenant=x`

@@ -7,7 +7,7 @@ import { createDocuments } from '../../../../plugin/provider/issuer/documents.ts
 import type { Renewable } from '../../../../plugin/provider/tokens/renewal.ts'
 import { type ClientKeyPair, makeKey } from '../../../support/client-keys.ts'
 import { errorOf } from '../../../support/error-of.ts'
-import { settingsOf } from '../../config/one-domain.ts'
+import { settingsOf } from '../../config/single-domain.ts'
 
 const CALLBACK = 'http://127.0.0.1:1/callback'
 const CLIENT = { client_id: 'mesh', client_secret: 'a-client-secret-of-the-tests', redirect_uri: CALLBACK }

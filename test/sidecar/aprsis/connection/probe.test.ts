@@ -3,7 +3,7 @@ import { passcodeOf } from '../../../../fixtures/aprsis/passcode.ts'
 import { type AprsIsServer, startAprsIs } from '../../../../fixtures/aprsis/server.ts'
 import { probeUpstream } from '../../../../sidecar/aprsis/connection/probe.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
-import { settingsOf } from '../../../support/settings-of.ts'
+import { settingsOf } from '../../../support/read-settings.ts'
 
 describe('A login of the live check at APRS-IS', () => {
   let server: AprsIsServer

@@ -5,7 +5,7 @@ import { type FcmFixture, startFcm } from '../../../../fixtures/push/fcm.ts'
 import { passcodeOf, type Settings } from '../../../../sidecar/index.ts'
 import { checkLive } from '../../../../sidecar/operator/commands/check-live.ts'
 import { freePort } from '../../../support/host-process.ts'
-import { settingsOf } from '../../../support/settings-of.ts'
+import { settingsOf } from '../../../support/read-settings.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const CALL = 'K1ABC-10'

@@ -9,7 +9,7 @@ import { connectPostgres } from '../../../../sidecar/store/postgres/database/con
 import { fillDatabase } from '../../../../sidecar/store/postgres/fill-database.ts'
 import { openFileContents } from '../../../../sidecar/store/sqlite/copies/file-contents.ts'
 import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
-import { settingsOf } from '../../../support/settings-of.ts'
+import { settingsOf } from '../../../support/read-settings.ts'
 import { TYPESCRIPT } from '../../../support/typescript/options.ts'
 import { postgresStores } from '../../store/postgres/postgres-stores.ts'
 import { runAt } from '../../store/postgres/shared-server.ts'

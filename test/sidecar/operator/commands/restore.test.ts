@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { restoreBackup } from '../../../../sidecar/operator/commands/restore.ts'
-import { settingsOf } from '../../../support/settings-of.ts'
+import { settingsOf } from '../../../support/read-settings.ts'
 
 describe('The restore command', () => {
   for (const [name, database, says] of [

@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { unreadableByService } from '../../../../sidecar/operator/commands/service-account.ts'
-import { settingsOf } from '../../../support/settings-of.ts'
+import { settingsOf } from '../../../support/read-settings.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 /** A group that no account of this machine is in. */

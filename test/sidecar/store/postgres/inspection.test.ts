@@ -5,7 +5,7 @@ import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
 import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
 import { migrate } from '../../../../sidecar/store/postgres/schema/migrations.ts'
 import { freePort } from '../../../support/host-process.ts'
-import { settingsOf } from '../../../support/settings-of.ts'
+import { settingsOf } from '../../../support/read-settings.ts'
 import { rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
 import { freshDatabase, HASTY, ownDatabase, runAt } from './shared-server.ts'
 

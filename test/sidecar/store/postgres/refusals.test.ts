@@ -6,7 +6,7 @@ import { createLog } from '../../../../sidecar/log.ts'
 import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
 import { openPostgresStore } from '../../../../sidecar/store/postgres/open-postgres.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
-import { settingsOf } from '../../../support/settings-of.ts'
+import { settingsOf } from '../../../support/read-settings.ts'
 import { rejection, SETTINGS } from '../sqlite/temporary-stores.ts'
 import { runAt } from './shared-server.ts'
 

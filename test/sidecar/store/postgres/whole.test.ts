@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { createLog, startSidecar } from '../../../../sidecar/index.ts'
 import { checkStart } from '../../../../sidecar/operator/commands/check.ts'
 import { freePort } from '../../../support/host-process.ts'
-import { settingsOf } from '../../../support/settings-of.ts'
+import { settingsOf } from '../../../support/read-settings.ts'
 import { ownDatabase } from './shared-server.ts'
 
 const SECRET = 'h0rse-battery'

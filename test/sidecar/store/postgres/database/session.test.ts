@@ -15,7 +15,7 @@ describe('The set-up of a PostgreSQL session', () => {
   }
 
   /** Each statement goes to the next of them, as with a pooler that keeps none for a connection. */
-  function inTurn(sessions: readonly pg.Client[]): pg.Client {
+  function roundRobin(sessions: readonly pg.Client[]): pg.Client {
     let statements = 0
     const query = (text: string) => sessions[statements++ % sessions.length]?.query(text)
     return Object.assign(new pg.Client(database.address), { query })
@@ -34,7 +34,7 @@ describe('The set-up of a PostgreSQL session', () => {
   })
 
   it('refuses a pooled connection that sends statements to different sessions', async () => {
-    const error = await rejection(setUpSession(inTurn([await connect(), await connect()]), {}))
+    const error = await rejection(setUpSession(roundRobin([await connect(), await connect()]), {}))
     expect(error).to.include({ code: 'database_pooled' })
     expect(error.remedy).to.include('pool_mode = session')
   })

@@ -5,7 +5,7 @@ import { IN_MEMORY } from './database-file.ts'
 import { identityOf } from './file-watch.ts'
 
 /** The write-ahead log of the database that this process has open. */
-export interface OwnLog {
+export interface WriteAheadLog {
   /**
    * Renames the log if its database is no longer at its path. Call after the database was closed. Idempotent; never
    * rejects.
@@ -18,16 +18,17 @@ export interface OwnLog {
  * SQLite does not delete the log. At the next start, SQLite would apply the log to any file at that path, such as a
  * backup. That would mix pages of two databases.
  */
-export async function knowLog(path: string, clock: Pick<Clock, 'now'>, log: Log): Promise<OwnLog> {
+export async function rememberLog(path: string, clock: Pick<Clock, 'now'>, log: Log): Promise<WriteAheadLog> {
   if (path === IN_MEMORY) return { leave: async () => {} }
   // SQLite writes the log beside the file itself, not beside a symbolic link to it.
   const file = await realpath(path)
   const identities = () => Promise.all([identityOf(file), identityOf(`${file}-wal`)])
-  const [database, ownLog] = await identities()
+  const [database, writeAheadLog] = await identities()
   return {
     async leave() {
       const [databaseNow, logNow] = await identities()
-      if (databaseNow === database || databaseNow === 'unknown' || logNow !== ownLog || ownLog === 'none') return
+      if (databaseNow === database || databaseNow === 'unknown' || logNow !== writeAheadLog || writeAheadLog === 'none')
+        return
       const aside = `${file}.gone-${new Date(clock.now()).toISOString().replaceAll(/[-:.]/g, '')}-wal`
       try {
         await rename(`${file}-wal`, aside)

@@ -24,7 +24,7 @@ export function session(handle: string, startedAt = 1, user = USER): SeenSession
   return { user, x: `x of ${handle}`, signIn: { ...signIn, sid: `sid of ${handle}`, startedAt, handle } }
 }
 
-export interface OneServer {
+export interface ServerOptions {
   readonly db?: MeshDatabase
   readonly now?: number
   /** How many sessions keep their tokens. */
@@ -42,7 +42,7 @@ export function sessionsOfServers() {
   afterEach(() => {
     for (const part of opened.splice(0)) part.close()
   })
-  return async ({ db, now = 10_000, most = 100, isShared = false }: OneServer = {}) => {
+  return async ({ db, now = 10_000, most = 100, isShared = false }: ServerOptions = {}) => {
     const { server: common, web } = standIn()
     const server = db ? { ...common, db } : common
     const failures: unknown[] = []

@@ -1,5 +1,5 @@
 /** Returns an error's message, cause and remedy as text for a person at a terminal. */
-export function errorInWords(error: unknown): string {
+export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const words = error.cause instanceof Error ? error.cause.message : ''
   // Messages of the PostgreSQL client that begin with `SASL:` describe a login step. They add nothing to the error's

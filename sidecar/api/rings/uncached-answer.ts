@@ -8,7 +8,7 @@ import type { NewMessages } from './ring-cache.ts'
  * Returns the answer to a device with options that select other messages than the cached ones. The answer is built for
  * this request only. `since`: the cursor of the request.
  */
-export function ownAnswer(read: ReadMessages, since: number, stations: Pick<Stations, 'get'>): NewMessages {
+export function uncachedAnswer(read: ReadMessages, since: number, stations: Pick<Stations, 'get'>): NewMessages {
   const { messages, acks, newestDropped, answerStamp } = read
   const avatars = senderAvatars(
     messages.map(({ from }) => from),

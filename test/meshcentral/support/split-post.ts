@@ -29,7 +29,7 @@ export function urlencoded(fields: Readonly<Record<string, string>>): Body {
  *
  * @returns the status
  */
-export function postInPieces(
+export function postSplit(
   { url }: Pick<MeshSetup, 'url'>,
   path: string,
   { type, pieces }: Body,

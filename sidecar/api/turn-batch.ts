@@ -1,5 +1,5 @@
 /** Collects items and handles them together at the end of a turn of the event loop. */
-export interface AtEndOfTurn<Item> {
+export interface TurnBatch<Item> {
   add(item: Item): void
   /**
    * Handles the collected items once more in this turn, after all work that is planned for the end of the turn so far.
@@ -12,7 +12,7 @@ export interface AtEndOfTurn<Item> {
  * Creates a collector that calls `work` with each added item, once the event loop has handled all input of the turn.
  * `work` must not throw. `onFirst` is called with the first item of each turn.
  */
-export function createAtEndOfTurn<Item>(work: (item: Item) => void, onFirst = () => {}): AtEndOfTurn<Item> {
+export function createTurnBatch<Item>(work: (item: Item) => void, onFirst = () => {}): TurnBatch<Item> {
   let items: Item[] = []
 
   function run(): void {

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { createAtEndOfTurn } from '../../../sidecar/api/end-of-turn.ts'
+import { createTurnBatch } from '../../../sidecar/api/turn-batch.ts'
 
 describe('The queue that runs at the end of an event loop turn', () => {
   it('a queue that runs last handles items that another queue adds in the same turn', async () => {
     const done: string[] = []
-    const leaving = createAtEndOfTurn<string>((item) => done.push(`${item} leaves`))
-    const arrived = createAtEndOfTurn<string>((item) => {
+    const leaving = createTurnBatch<string>((item) => done.push(`${item} leaves`))
+    const arrived = createTurnBatch<string>((item) => {
       done.push(`${item} is taken in`)
       queueMicrotask(() => leaving.add(item))
     }, leaving.runLast)
