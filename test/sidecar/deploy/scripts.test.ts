@@ -37,7 +37,7 @@ describe('The scripts in sidecar/deploy', () => {
     ['running', 0, 2],
     ['stopped', 3, 1],
   ] as const)
-    it(`renew-certificate installs the files, and reloads a running sidecar (${state})`, async () => {
+    it(`renew-certificate installs the certificate, and reloads a running sidecar (${state})`, async () => {
       const bin = await fakePrograms({
         install: 'echo "install $*" >> calls',
         systemctl: `[ "$1" = is-active ] && exit ${isActive}\necho "systemctl $*" >> calls`,
@@ -134,7 +134,7 @@ describe('The scripts in sidecar/deploy', () => {
       expect(runStep(bin).status).to.equal(0)
     })
 
-    it('the Docker build fails if the new SQLite binary does not load either', async () => {
+    it('the Docker build fails if neither the packaged nor the fetched SQLite loads', async () => {
       const bin = await fakePrograms({ npm: npm('broken'), 'apt-get': forbidden })
       await makeBinding('for another processor')
       expect(runStep(bin).status).not.to.equal(0)

@@ -78,7 +78,7 @@ describe('The receiver of packet lines', () => {
   })
 
   // Shows: sidecar C17.6, C17.7.
-  it('stores a message for its station, and for other SSIDs that want all messages', async () => {
+  it('stores a message for its addressee, and for other SSIDs with an anySsid device', async () => {
     const { receive, store, history, counts, sent } = await setUp()
     await store.stations.register(registration('B-7', { ackMessages: true, options: { ...NO_OPTIONS, anySsid: true } }))
     await receive([packet(':B        :one{1'), packet(':B-9      :two{2'), packet(':B-7      :three{3')])
@@ -142,7 +142,7 @@ describe('The receiver of packet lines', () => {
   })
 
   // Shows: sidecar C8.2.
-  it('stores all messages of one read in one batch, in order', async () => {
+  it('stores all messages of one socket read in one batch, in order', async () => {
     const { receive, batches, history } = await setUp()
     await receive([packet(':B        :one'), packet('>status'), packet(':C        :two'), packet(':B        :three')])
     expect(batches).to.deep.equal([3])

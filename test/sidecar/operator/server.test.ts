@@ -247,7 +247,7 @@ describe('The operator port', () => {
     for (const path of ['/v1/sync', '/metrics/', '/etc/passwd']) expect((await get(path)).status).to.equal(404)
   })
 
-  it('a failed operator page shows no reason, but the log does', async () => {
+  it('a 500 from the operator port gives no reason; a log line reports the failure', async () => {
     metrics.gauge('broken', 'A gauge that cannot be read', () => {
       throw new Error('secret')
     })

@@ -24,7 +24,7 @@ describe('The shutdown of the sidecar', () => {
     },
   })
 
-  it('shutdown closes parts of a stage in parallel, the store last, and is idempotent', async () => {
+  it('shutdown closes components in parallel, the store last, and is idempotent', async () => {
     shutdown.add('store', 'store', part('store'))
     shutdown.add('work', 'api', part('api'))
     shutdown.add('work', 'push', part('push'))
@@ -35,7 +35,7 @@ describe('The shutdown of the sidecar', () => {
   })
 
   // Shows: sidecar C6.2.
-  it('shutdown succeeds even if parts other than the store fail or hang', async () => {
+  it('shutdown succeeds even if components other than the store fail or hang', async () => {
     shutdown.add('store', 'store', part('store'))
     shutdown.add('work', 'failing', { close: () => Promise.reject(new Error('no')) })
     shutdown.add('work', 'hanging', NEVER)
@@ -56,7 +56,7 @@ describe('The shutdown of the sidecar', () => {
     expect(await closing).to.equal(false)
   })
 
-  it('a part added after the shutdown is closed at once, and its start is aborted', async () => {
+  it('a component added after the shutdown is closed at once, and its start is aborted', async () => {
     shutdown.add('store', 'store', part('store'))
     await shutdown.close()
     expect(() => shutdown.add('work', 'api', part('api'))).to.throw(StoppedEarlyError)

@@ -92,7 +92,7 @@ describe('APNs through node-apn', () => {
 
   for (const fault of ['goaway', 'drop'] satisfies ApnsFault[]) {
     // Shows: sidecar C9.9, C9.10.
-    it(`a ${fault} by APNs postpones the notification; the next uses a new connection`, async () => {
+    it(`a ${fault} by APNs delays one notification; the next one uses a new connection`, async () => {
       await send()
       position.service.fail(fault)
       const outcome = await send()

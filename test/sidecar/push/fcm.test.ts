@@ -132,7 +132,7 @@ describe('FCM through firebase-admin', () => {
 
   describe('The gateway when FCM rejects its access token', () => {
     // Shows: sidecar C9.19.
-    it('requests a new access token at once if FCM rejects the old one, and sends again', async () => {
+    it('requests a new access token and resends at once if FCM rejects the old token', async () => {
       await send()
       index.service.revokeAccessTokens()
       await sendsAgain()
@@ -194,7 +194,7 @@ describe('FCM through firebase-admin', () => {
       ['the account was deleted or disabled', deny('Invalid grant: account not found')],
       ["this machine's clock is wrong", () => index.service.setClockAhead(56 * YEAR_MS)],
     ] as const)
-      it(`reports the remedy if ${name}, and sends again after the repair`, async () => {
+      it(`reports the remedy if ${name}, and sends pushes after the repair`, async () => {
         fails()
         const outcome = await send()
         expect(outcome).to.have.property('kind', 'unauthorized')

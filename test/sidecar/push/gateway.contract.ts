@@ -134,7 +134,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
   })
 
   // Shows: sidecar C9.11, C14.10.
-  it('ends a hanging push call and its connection after 10 s, and sends the next one', async () => {
+  it('ends a hanging push call and its connection after 10 s, and sends the next push', async () => {
     await at.send()
     at.service.fail('hang')
     const sending = at.send()

@@ -5,7 +5,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 describe('A notification in flight', () => {
   const run = (work: () => Promise<never>) => createInFlight(new FakeClock()).run(work, () => {})
 
-  it("a refusal after an internal error contains the error's class, not the message", async () => {
+  it("the outcome of an internal push error names the error's class, not its message", async () => {
     const faults: readonly (readonly [unknown, string])[] = [
       [new TypeError('of the token'), 'unexpected TypeError'],
       ['the token', 'unexpected string'],

@@ -25,7 +25,7 @@ describe('A proxy between the sidecar and the push gateways', () => {
     ['APNs', apnsSubject],
     ['FCM', fcmSubject],
   ] as const)
-    describe(`A proxy to ${name}`, () => {
+    describe(`A proxy for notifications to ${name}`, () => {
       const gateway = gatewaySetup<{ readonly received: readonly unknown[]; close(): Promise<void> }>(subject)
 
       it(`sends notifications to ${name} through the tunnel of the proxy`, async () => {

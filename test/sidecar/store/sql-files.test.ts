@@ -35,7 +35,7 @@ describe('The SQL files', () => {
       expect(textOf(file), nameOf(file)).to.satisfy((text: string) => text.endsWith(readSql(file, values)))
   })
 
-  it('readSql inserts the given values into a file, and throws if a value is missing', () => {
+  it('readSql inserts constants into an SQL file, and throws if a value is missing', () => {
     const file = SCHEMA_FILES.find((item) => item.href.endsWith('take-name.sql')) as URL
     expect(readSql(file, { LEASE_MS: 1 })).to.include('>= 1 /* LEASE_MS */')
     expect(() => readSql(file)).to.throw('names LEASE_MS, which has no value')

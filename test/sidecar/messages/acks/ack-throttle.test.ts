@@ -32,7 +32,7 @@ describe('The ack throttle', () => {
     expect(throttle.allows(message('x', 'A', 'C'), 60_000)).to.equal(true)
   })
 
-  it('acknowledges each spelling of a callsign separately, but within one ack limit', () => {
+  it("sends an ack for each spelling of a sender's callsign, but within one ack limit", () => {
     const throttle = createAckThrottle(LIMITS)
     for (const from of ['W2AW', 'W2AW-0', 'w2aw']) {
       expect(throttle.allows(message('1', from), 0)).to.equal(true)

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const CALL = 'K1ABC-10'
 
-describe('The live check', () => {
+describe('The --check --live option', () => {
   let upstream: AprsIsServer
   let fcm: FcmFixture
   let apns: ApnsFixture

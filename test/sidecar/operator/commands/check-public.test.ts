@@ -8,7 +8,7 @@ import { onLoopback } from '../../../support/on-loopback.ts'
 const TRUST = '"listen": { "trustProxy": ["127.0.0.1"] }'
 const NGINX = 'for nginx proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;'
 
-describe('The check of the public address', () => {
+describe('The --check --public option', () => {
   const closing: (() => unknown)[] = []
   afterEach(async () => {
     for (const close of closing.splice(0)) await close()
@@ -70,7 +70,7 @@ describe('The check of the public address', () => {
     expect(verdicts.text.includes('ECONNREFUSED')).to.equal(true)
   })
 
-  it('--check --public sends no request while a sidecar listens there', async () => {
+  it('--check --public sends no request while a sidecar listens on listen.port', async () => {
     const { port, url, close } = await onLoopback(createServer())
     closing.push(close)
     const settings = { ...(await listen()), port }

@@ -103,7 +103,7 @@ describe('The --check option', () => {
     expect(await readdir(folder.path())).to.deep.equal(['file'])
   })
 
-  it("--check reports an address that this machine lacks, with the system's reason", async () => {
+  it("--check shows the system's error if listen.host is no address of this machine", async () => {
     const { errors } = await checkStart(settings({ listen: { host: '192.0.2.1', port: 0 } }))
     expect(errors.join().match(/EADDRNOTAVAIL/g)).to.have.length(1)
     expect(errors.join()).to.match(/^listen: .*Correct listen\.host/)

@@ -39,7 +39,7 @@ describe('The housekeeping schedule', () => {
   })
 
   // Shows: sidecar C11.7.
-  it('the schedule follows a clock that jumps forward from 1970, without extra runs', async () => {
+  it('the hourly task follows a clock that jumps forward from 1970, with no extra runs', async () => {
     clock.set(1000)
     await clock.advance(HOUR)
     runs.length = 0
@@ -53,7 +53,7 @@ describe('The housekeeping schedule', () => {
   })
 
   // Shows: sidecar C11.7.
-  it('the schedule follows a clock that is set back by an hour or by years', async () => {
+  it('the hourly task follows a clock that is set back by an hour or by years', async () => {
     clock.set(START - HOUR)
     await clock.advance(HOUR)
     clock.set(START - 4 * 365 * 24 * HOUR)

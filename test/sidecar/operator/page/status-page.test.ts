@@ -190,7 +190,7 @@ describe('The status page', () => {
   })
 
   // Shows: sidecar C12.3.
-  it('the status page warns of unverified logins, full filters and paused reads', () => {
+  it('the status page shows unverified APRS-IS logins, full filters and paused reads', () => {
     const { upstream } = eventfulStatus()
     const [first] = upstream.connections
     const connections = first ? [{ ...first, verified: false }] : []

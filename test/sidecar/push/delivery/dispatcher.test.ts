@@ -21,7 +21,7 @@ describe('The push dispatcher', () => {
   })
 
   // Shows: sidecar O1.4.
-  it('reports the last answer and the number of waiting stations for each gateway', async () => {
+  it("reports each push gateway's state and its number of stations with waiting pushes", async () => {
     const state = () => setup.dispatcher.gateways()[0]
     expect(setup.dispatcher.gateways().map(({ platform }) => platform)).to.deep.equal(['android'])
     expect(state()).to.include({ state: 'unused', waiting: 0 })
@@ -171,7 +171,7 @@ describe('The push dispatcher', () => {
   })
 
   // Shows: sidecar C9.12.
-  it('a refused notification is dropped at once, with one log line', async () => {
+  it('a notification that a push gateway refuses is dropped at once, with one log line', async () => {
     setup.android.always = { kind: 'refused', reason: 'no good' }
     await setup.tell()
     expect(setup.android.sent).to.have.length(1)

@@ -90,7 +90,7 @@ describe('The retries of the push dispatcher', () => {
     })
 
     for (const kind of ['token_gone', 'refused'] as const) {
-      it(`a ${kind} outcome without a request leaves the gateway's state unchanged`, async () => {
+      it(`a ${kind} outcome without a request to the gateway leaves its state unchanged`, async () => {
         await setup.tell()
         const gatewayState = setup.dispatcher.gateways()[0]
         expect(gatewayState).to.include({ state: 'refusing', credentialsRefused: true })
@@ -191,7 +191,7 @@ describe('The retries of the push dispatcher', () => {
   })
 
   // Shows: sidecar C14.15.
-  it('an offline phone causes retries for a day after its last message, but no warning', async () => {
+  it('an offline phone causes retries for a day after the last message, but no warning', async () => {
     setup.android.always = { kind: 'phone_away', reason: 'off line' }
     await setup.receive('one')
     const start = setup.stores.clock.now()
@@ -235,7 +235,7 @@ describe('The retries of the push dispatcher', () => {
   describe('The dispatcher when the database fails', () => {
     const broken = () => Promise.reject(new Error('disk full'))
 
-    it('retries if due notifications cannot be read, and warns once a minute', async () => {
+    it('tries again to read due notifications if that fails, and warns once a minute', async () => {
       let working = false
       await setup.start({
         pushes: (original) => ({ ...original, claim: (room) => (working ? original.claim(room) : broken()) }),
@@ -255,7 +255,7 @@ describe('The retries of the push dispatcher', () => {
       expect(setup.android.sent).to.have.length(4)
     })
 
-    it("retries if the sender's avatar cannot be read, and logs why it gives up", async () => {
+    it("retries a push if the sender's avatar cannot be read, and logs why it gives up", async () => {
       await setup.start({ stations: (original) => ({ ...original, avatars: broken }) })
       await setup.register('W1AW', 'token', 'android', { icon: 'car', image: '', hash: 'icon:car' })
       await setup.tell()
@@ -267,7 +267,7 @@ describe('The retries of the push dispatcher', () => {
       expect(setup.isUnpushed()).to.equal(false)
     })
 
-    it('retries if the database cannot record that a push token is gone', async () => {
+    it('retries a push if the database cannot record that its push token is gone', async () => {
       let working = false
       await setup.start({
         stations: (original) => ({

@@ -9,7 +9,7 @@ import {
 const SLOWEST = 1 - Number.EPSILON
 const MINUTE = 60_000
 
-describe('The plan of push retries', () => {
+describe('The timing of push retries', () => {
   const planned = (
     tries: number,
     { elapsedMs = 0, afterMs = undefined as number | undefined, random = SLOWEST } = {},
@@ -22,7 +22,7 @@ describe('The plan of push retries', () => {
     expect(planned(3)).to.deep.include({ tries: 4, refusals: 0 })
   })
 
-  it('push retries of stations that failed together spread over half the delay', () => {
+  it('retries of pushes that failed together are spread over half of their delay', () => {
     expect([0, 0.5].map((random) => delayMs(0, { random }))).to.deep.equal([500, 750])
   })
 

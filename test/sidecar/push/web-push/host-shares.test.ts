@@ -8,7 +8,7 @@ describe('The slots that one Web Push service may use', () => {
     return shares
   }
 
-  it('delays a push for longer if more pushes wait for the same push service', () => {
+  it('the more pushes wait for a push service, the longer the next push is delayed', () => {
     const shares = full()
     const delays = Array.from({ length: 120 }, () => shares.enter('hanging.example'))
     expect(delays.slice(0, 50)).to.deep.equal(Array(50).fill(500))

@@ -141,7 +141,7 @@ describe('Web Push through web-push', () => {
   })
 
   // Shows: sidecar C14.10.
-  it('a 201 with an endless or stalled body is accepted, and its connection is closed', async () => {
+  it('accepts a 201 response with an endless or stalled body, and ends the connection', async () => {
     index.service.fail({ status: 201, endless: true })
     expect(await send()).to.deep.equal(ACCEPTED)
     await index.service.waitForDisconnects(1)

@@ -23,7 +23,7 @@ export function acksContract(stores: ContractStores): void {
     expect(await acksOf([message('a', { to: 'W1AW' }), message('a', { to: 'K9NONE' })])).to.deep.equal([false, false])
   })
 
-  it('a caller that cannot send acks uses up none of the ack limits', async () => {
+  it('messages stored while no ack can be sent do not count towards the ack limits', async () => {
     for (let i = 0; i < 5; i += 1) expect(await acksOf([message('a')], false)).to.deep.equal([false])
     expect(await acksOf([message('a')])).to.deep.equal([true])
   })

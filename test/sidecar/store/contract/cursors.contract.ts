@@ -72,7 +72,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.19.
-    it('while newer messages wait, the server time is the newest cursor of the phone', async () => {
+    it("the server time is the phone's newest cursor while newer messages are stored", async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(first)
@@ -82,7 +82,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     })
 
     // Shows: sidecar C4.20.
-    it('an older cursor affects only the answer to the call that sends it', async () => {
+    it('an older cursor affects only the answer to the request that sends it', async () => {
       const [first, second] = [await receive(), await receive()]
       await receive()
       await sync(second)
@@ -142,7 +142,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
     const heartbeat = (since?: number) => store.cursors.stampFor(KEY, '', since)
     const registeredAt = () => store.stations.get(KEY)?.registeredAt
 
-    it('messages to other stations advance the server time of a call without device id', async () => {
+    it('messages to other stations advance the server time for a phone without device id', async () => {
       await register(store, 'W1AW')
       const time = await stampOf(store, message('for another', { to: 'W1AW' }))
       expect(await heartbeat()).to.be.at.least(time)
@@ -161,7 +161,7 @@ export function cursorsContract(stores: ContractStores, { runs, instances = 1 }:
       expect((await newer(store, KEY, await heartbeat())).messages.map(({ stamp }) => stamp)).to.deep.equal([stored])
     })
 
-    it("without a device id, the answer's time depends only on the request's cursor", async () => {
+    it("without a device id, the server time depends only on the request's cursor", async () => {
       const [first, second] = [await stampOf(store, 'first'), await stampOf(store, 'second')]
       expect(await heartbeat(first)).to.equal(first)
       expect(await heartbeat(second)).to.be.above(second)

@@ -140,7 +140,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C17.6.
-    it('stores a message to an unregistered SSID only for the stations that want it', async () => {
+    it('stores a message to an unregistered SSID only for stations with anySsid devices', async () => {
       await register('one', ANY_SSID)
       await store.stations.register(registration('N0CALL-5', ANY_SSID))
       const copies = [message('a', { to: OTHER, ring: KEY }), message('a', { to: OTHER, ring: 'N0CALL-5' })]
@@ -200,7 +200,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C17.6.
-    it('lists the stations that want messages to another SSID, after each change', async () => {
+    it('lists the stations with an anySsid device, and notifies listeners of each change', async () => {
       let changes = 0
       store.stations.onChange(() => {
         changes += 1

@@ -131,7 +131,7 @@ export function devicesContract(stores: ContractStores): void {
   })
 
   // Shows: sidecar C16.1.
-  it('each device has its own cursor; a call without device id uses the oldest', async () => {
+  it('each device has its own cursor; a request without device id uses the oldest one', async () => {
     await registerAll()
     const [first, second] = [await receive(), await receive()]
     const timeOf = (id: string | undefined, since?: number) => store.cursors.stampFor(KEY, id, since)

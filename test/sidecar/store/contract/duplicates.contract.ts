@@ -50,7 +50,7 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
   }
 
   // Shows: sidecar C4.21.
-  it('duplicates expire by the wall clock, even after it ran far ahead', async () => {
+  it('recognizes duplicates only for 2 hours, even after the clock ran far ahead', async () => {
     let ahead = 0
     const kindAt = async (ms: number) => {
       await stores.shift(ms - ahead)

@@ -147,7 +147,7 @@ export function historyContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C4.31.
-    it('returns the stamp of the newest dropped message after its duplicate period', async () => {
+    it('returns the stamp of the newest dropped message, even after duplicateMinutes', async () => {
       await reopenedWith(1)
       const [outcome] = await append(store, 'a', 'b')
       await stores.shift(SETTINGS.history.duplicateMinutes * 60_000)

@@ -21,7 +21,7 @@ export function leasesContract(stores: ContractStores): void {
     expect([...(await store.leases.hold([]))]).to.deep.equal([])
   })
 
-  it('lists each lease with its holder and the note of the last renewal', async () => {
+  it('lists each lease with its holder and the text passed at the last renewal', async () => {
     await store.leases.hold(['listener/0'], 'first')
     await store.leases.hold(['listener/0'], 'second')
     expect(await store.leases.list()).to.deep.equal([
@@ -35,7 +35,7 @@ export function leasesContract(stores: ContractStores): void {
     expect(await held()).to.deep.equal(['listener/1'])
   })
 
-  it('lists this instance with its start time and the note that it published', async () => {
+  it('lists this instance with its start time and the status that it published', async () => {
     const { instances } = store
     expect(instances.name).to.equal('one')
     instances.publishNote('{"version":1}')

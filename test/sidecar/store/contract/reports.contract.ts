@@ -91,7 +91,7 @@ export function reportsContract(stores: ContractStores): void {
     expect((await report()).devices[0]).to.deep.include({ lastPush: ACCEPTED })
   })
 
-  it("the report keeps a push's last result if later tries record none", async () => {
+  it("the operator's report keeps a push's last result if later tries record no result", async () => {
     await register('N0CALL')
     await append(store, 'Hello')
     await store.pushes.retryLater(await claim(), { delayMs: 1000, tries: 1, refusals: 0 }, REFUSED)

@@ -19,13 +19,13 @@ export function serverTimeContract(stores: ContractStores): void {
   const expectGrowing = (stamps: readonly number[]) =>
     expect(stamps).to.deep.equal([...new Set(stamps)].sort((a, b) => a - b))
 
-  it('a stamp is newer than all stored messages and older than all later messages', async () => {
+  it('a new stamp is newer than all stored messages and older than all later messages', async () => {
     const stamps = [await receive()]
     for (const to of STATIONS) stamps.push(await store.stamps.issue(), await receive(to))
     expectGrowing(stamps)
   })
 
-  it('a stamp equals the time in milliseconds if the load is low', async () => {
+  it("a message's stamp is the current time in milliseconds if the load is low", async () => {
     await stores.shift(HOUR)
     expect(await receive()).to.be.closeTo(stores.now(), 1)
   })

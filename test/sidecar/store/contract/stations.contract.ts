@@ -75,7 +75,7 @@ export function stationsContract(stores: ContractStores): void {
     expect([...store.stations.keys()].sort()).to.deep.equal([second, 'E'].sort())
   })
 
-  describe('The registry when it is full', () => {
+  describe('A full registry of stations', () => {
     const full = { stations: { ...SETTINGS.stations, max: 3 } }
     const keys = () => [...store.stations.keys()].sort()
     const displacedBy = async (key: string) => {
@@ -91,7 +91,7 @@ export function stationsContract(stores: ContractStores): void {
     })
 
     // Shows: sidecar C13.20.
-    it('a full registry replaces the oldest station that called only once, an hour ago', async () => {
+    it('a full registry replaces the oldest station that sent only one request, 1 h ago', async () => {
       expect(await displacedBy('K4NEW')).to.equal('full')
       await stores.shift(HOUR)
       await append(store, message('to the oldest', { to: 'K1OLD' }))
@@ -129,7 +129,7 @@ export function stationsContract(stores: ContractStores): void {
       expect(await displacedBy('K4NEW')).to.equal('K2OLD')
     })
 
-    it('replaces no station while the registry holds more stations than its limit', async () => {
+    it('replaces no station if stations.max was lowered below the number of stations', async () => {
       await stores.shift(HOUR)
       await reopened({ stations: { ...SETTINGS.stations, max: 2 } })
       expect(await displacedBy('K4NEW')).to.equal('full')

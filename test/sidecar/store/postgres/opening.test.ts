@@ -128,17 +128,17 @@ describe('The opening of the store in PostgreSQL', () => {
     })
 
   describe('The name of an instance', () => {
-    it('refuses the name of an instance that is still running', async () => {
+    it('a store refuses to open under the name of an instance that is still running', async () => {
       await open({ instance: 'one' })
       expect((await rejection(open({ instance: 'one' }, HASTY))).code).to.equal('instance_taken')
     })
 
-    it('accepts the name of a closed instance at once', async () => {
+    it('a store opens at once under the name of an instance that was closed', async () => {
       await (await open({ instance: 'one' })).close()
       expect((await open({ instance: 'one' })).instances.name).to.equal('one')
     })
 
-    it('accepts the name of a killed instance after six seconds without a heartbeat', async () => {
+    it("a store opens under a killed instance's name after 6 s without a heartbeat", async () => {
       await (await open({ instance: 'one' })).close()
       // State after a kill: the instance was there a moment ago, and did not sign off.
       await suiteDatabase.run(

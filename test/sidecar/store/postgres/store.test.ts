@@ -7,7 +7,7 @@ import { stationsContract } from '../contract/stations.contract.ts'
 import { postgresStores } from './postgres-stores.ts'
 
 describe('The store in PostgreSQL', () => {
-  describe('The registry', () => stationsContract(postgresStores()))
+  describe('The registry of stations', () => stationsContract(postgresStores()))
   describe('The devices of a station', () => devicesContract(postgresStores()))
   describe('The options of devices', () => deviceOptionsContract(postgresStores()))
   describe('The housekeeping of the store', () => housekeepingContract(postgresStores()))

@@ -39,7 +39,7 @@ describe('A PostgreSQL server that stops answering', () => {
 
   const connect = () => database.connect(clock, log, address)
 
-  it('gives up an unanswered statement after 1 min, or 10 min for whole tables', async () => {
+  it('gives up an SQL statement after 1 min, or 10 min if it reads a whole table', async () => {
     const { onOwnConnection } = await connect()
     for (const [answerMs, beforeMs] of [
       [undefined, 0],

@@ -41,7 +41,7 @@ describe('Housekeeping under a lease', () => {
     expect(times).to.equal(1)
   })
 
-  it('does no housekeeping if the lease cannot be requested', async () => {
+  it('runs no housekeeping if the housekeeping lease cannot be requested', async () => {
     const store = await stores.open()
     await store.close()
     let times = 0

@@ -17,7 +17,7 @@ describe('Several instances on one PostgreSQL', () => {
     expect((await b.instances.list()).map(({ name }) => name)).to.deep.equal(['b'])
   })
 
-  it('an instance does not inherit the leases of an earlier instance with its name', async () => {
+  it('an instance does not inherit the leases of an earlier instance of the same name', async () => {
     const a = await open('a')
     await held(a, 'listener/0')
     await stores.run("UPDATE instance SET owner = ''; UPDATE lease SET owner = 'a life before'")
@@ -25,7 +25,7 @@ describe('Several instances on one PostgreSQL', () => {
     expect(await held(repeated, 'listener/0')).to.deep.equal([])
   })
 
-  it('each instance can read the notes that other instances publish', async () => {
+  it('each instance can read the status that other instances publish', async () => {
     const [a, b] = [await open('a'), await open('b')]
     a.instances.publishNote('{"calls":["N0CALL"]}')
     await stores.clock.advance(1000)

@@ -97,7 +97,7 @@ describe('The messages that an instance stores in PostgreSQL', () => {
     expect(sizes).to.deep.equal([2, 900, 900])
   })
 
-  it('stores a message once, even if the answer to its statement is lost', async () => {
+  it("stores a message once, even if the database's answer is lost", async () => {
     let losses = 3
     const lossy: Queries = {
       async query<Row>(text: string, values?: readonly SqlValue[]) {

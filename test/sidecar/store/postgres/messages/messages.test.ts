@@ -10,7 +10,7 @@ import { postgresStores } from '../postgres-stores.ts'
 const RUNS = 4
 
 describe('The history in PostgreSQL', () => {
-  describe('The history', () => historyContract(postgresStores()))
+  describe('The history of messages', () => historyContract(postgresStores()))
   describe('The duplicates in the history', () => duplicatesContract(postgresStores(), RUNS))
   describe('The acks of the store', () => acksContract(postgresStores()))
   describe('The stamps of the store', () => serverTimeContract(postgresStores()))

@@ -40,7 +40,7 @@ describe('The push queue in PostgreSQL', () => {
       expect(await claimed()).to.deep.equal([])
     })
 
-    it('a push waits until its window ends if the clock is set back a little', async () => {
+    it('a push waits until its coalescing window ends if the clock is set back a little', async () => {
       await receive('W1AW', 'one')
       await receive('K1AB', 'two')
       step(-10 * MINUTE)

@@ -18,7 +18,7 @@ const record = (pushToken: string, lastSeenAt = 1): StationRecord => ({
   updatedAt: null,
 })
 
-describe('The copy of the registry in an instance', () => {
+describe('The in-memory registry of an instance', () => {
   let copy: StationCopy
   beforeEach(() => {
     copy = new StationCopy(createLog('silent'))
@@ -27,7 +27,7 @@ describe('The copy of the registry in an instance', () => {
 
   const token = () => copy.get('N0CALL')?.devices[0]?.pushToken
 
-  it('the copy of the registry ignores database answers older than its current state', () => {
+  it('the in-memory registry ignores database answers older than its current state', () => {
     copy.take(['N0CALL', record('twelve')], 12)
     copy.take(['N0CALL', record('eleven')], 11)
     expect(token()).to.equal('twelve')
@@ -40,7 +40,7 @@ describe('The copy of the registry in an instance', () => {
     expect(copy.countDevices().android).to.equal(0)
   })
 
-  it('keeps an unwritten last-seen time of a device until another instance writes one', () => {
+  it("keeps a device's unsaved last-seen time until another instance saves a new one", () => {
     copy.take(['N0CALL', record('a', 100)], 11)
     copy.touch('N0CALL', '', 150)
     copy.follow([['N0CALL', record('b', 100)]], 12)
@@ -49,7 +49,7 @@ describe('The copy of the registry in an instance', () => {
     expect(copy.get('N0CALL')?.devices[0]?.lastSeenAt).to.equal(140)
   })
 
-  it('replaces the copy of the registry if the database went back to an earlier state', () => {
+  it('replaces the in-memory registry if the database went back to an earlier state', () => {
     copy.take(['N0CALL', record('twelve')], 12)
     copy.replace([record('five')], 5)
     expect(token()).to.equal('five')

@@ -5,7 +5,7 @@ import { postgresStores } from '../postgres-stores.ts'
 
 const ROOM = { android: 10, ios: 10, webpush: 10 }
 
-describe('The reports of several instances', () => {
+describe("The operator's reports with several instances", () => {
   const stores = postgresStores()
 
   // Shows: sidecar O2.1.

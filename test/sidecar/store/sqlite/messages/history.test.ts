@@ -17,7 +17,7 @@ import {
 const MINUTE = 60_000
 const NEVER = new AbortController().signal
 
-describe('The history', () => historyContract(temporaryStores()))
+describe('The history of messages', () => historyContract(temporaryStores()))
 describe('The duplicates in the history', () => duplicatesContract(temporaryStores(), 15))
 
 describe('The history in SQLite', () => {

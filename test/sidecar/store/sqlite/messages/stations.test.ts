@@ -7,7 +7,7 @@ import { register, registration, temporaryStores } from '../temporary-stores.ts'
 const HOUR = 3_600_000
 const CAR: AvatarUpload = { icon: 'car', image: '', hash: 'icon:car' }
 
-describe('The registry', () => stationsContract(temporaryStores()))
+describe('The registry of stations', () => stationsContract(temporaryStores()))
 
 describe('The registry in SQLite', () => {
   const stores = temporaryStores()
