@@ -2,13 +2,13 @@ import type { Clock } from '../clock.ts'
 import { LoginError } from '../errors.ts'
 import { logFailure } from '../host/auth-log.ts'
 import type { Host, OpenSession } from '../host/port.ts'
-import { gotNoAnswer, isLostAnswer } from '../provider/faults/unanswered.ts'
+import { isLostAnswer } from '../provider/faults/unanswered.ts'
 import type { CheckOutcome } from './session-check.ts'
 import { UncheckedSessions } from './unchecked-sessions.ts'
 
 /**
- * Limit of remembered sessions with an unanswered check. The same limit applies to remembered sessions that the IdP
- * refused.
+ * Limit of remembered sessions whose renewal lost its answer. The same limit applies to remembered sessions that the
+ * IdP refused.
  */
 const MOST_REMEMBERED = 1_000
 /** How long checks pause after a failure of the IdP, in milliseconds. The pause is shorter if `everyMs` is shorter. */
@@ -46,8 +46,8 @@ export class CheckOutcomes {
   readonly #domainKey: string
   readonly #options: CheckOutcomesOptions
   readonly #uncheckedSessions: UncheckedSessions
-  /** Ids of sessions for which the IdP did not answer the last check. */
-  readonly #unanswered = new Set<string>()
+  /** Ids of sessions for which the answer to a renewal was lost, and which the IdP has not answered for since. */
+  readonly #lostRenewals = new Set<string>()
   /** Ids of sessions that failed their last check with one of {@link SESSION_ERRORS}, the latest last. */
   readonly #refused = new Set<string>()
   #isFailing = false
@@ -98,13 +98,13 @@ export class CheckOutcomes {
     this.#isFailing = false
     this.#isLossLogged = false
     this.#pausedUntil = 0
-    const wasUnanswered = this.#unanswered.delete(id)
+    const wasRenewalLost = this.#lostRenewals.delete(id)
     if (outcome === 'active' || outcome === 'refused') return
     const { code, details = {} } = outcome.reason ?? {}
     this.#options.host.authLog({
       level: code === 'id_token_invalid' ? 'warn' : 'info',
       event: 'session-ended',
-      message: `A session ended at the IdP, so it ended here too.${wasUnanswered ? LOST_ANSWER : ''}`,
+      message: `A session ended at the IdP, so it ended here too.${wasRenewalLost ? LOST_ANSWER : ''}`,
       domain: this.#domainKey,
       fields: {
         user: signIn.userId,
@@ -119,12 +119,12 @@ export class CheckOutcomes {
    */
   noteFailure({ id }: OpenSession, error: unknown): void {
     const { host, clock, everyMs, isClosing } = this.#options
-    if (gotNoAnswer(error) && this.#unanswered.size < MOST_REMEMBERED) this.#unanswered.add(id)
+    const isLost = isLostAnswer(error)
+    if (isLost && this.#lostRenewals.size < MOST_REMEMBERED) this.#lostRenewals.add(id)
     const now = clock.elapsed()
     const isOutage = !(error instanceof LoginError && SESSION_ERRORS.has(error.details.error))
     if (isOutage) this.#pausedUntil = now + Math.min(everyMs, PAUSE_MS)
     else if (this.#isRefusedAgain(id)) return
-    const isLost = isLostAnswer(error)
     const isDue = !this.#isFailing && now - this.#loggedAt >= everyMs && !isClosing()
     if (isDue || (isLost && !this.#isLossLogged)) {
       this.#loggedAt = now

@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 import { LoginError } from '../../../plugin/errors.ts'
+import { unanswered } from '../../../plugin/provider/faults/unanswered.ts'
+import { UnansweredRequest } from '../../../plugin/provider/http/noted-exchange.ts'
 import { deferred } from '../../support/deferred.ts'
 import { EVERY_MS, type Idp, LOOK_MS, setUpSessionChecks } from './session-checks-setup.ts'
 
@@ -10,10 +12,22 @@ const REFUSED = new LoginError('token_request_failed', {
   details: { error: 'invalid_grant', errorDescription: 'gone' },
 })
 const AWAY = new LoginError('provider_unreachable', { cause: new DOMException('No answer in time', 'TimeoutError') })
+const TOKEN_ENDPOINT = { endpoint: 'token_endpoint', address: 'https://idp/token' }
+const LOST = unanswered(new UnansweredRequest(TOKEN_ENDPOINT, new DOMException('No answer in time', 'TimeoutError')))
 const UNKNOWN_CLIENT = new LoginError('token_request_failed', { details: { error: 'invalid_client' } })
 const FORGED = new LoginError('id_token_invalid', {
   details: { reason: 'the renewed ID token describes another user' },
 })
+
+/** Returns a function that rejects with each of the errors in turn, and then resolves to `result`. */
+function failing<Result>(errors: readonly Error[], result: Result): () => Promise<Result> {
+  const remaining = [...errors]
+  return async () => {
+    const error = remaining.shift()
+    if (error) throw error
+    return result
+  }
+}
 
 describe('session checks', () => {
   const closers: (() => unknown)[] = []
@@ -230,7 +244,7 @@ describe('session checks', () => {
 
   // Shows: plugin 9.15.
   it("logs that a session ended because the IdP's answer to its last renewal was lost", async () => {
-    const failures = [AWAY, REFUSED]
+    const failures = [LOST, REFUSED]
     const { clock, look, lines } = setUp({
       idp: async () => {
         throw failures.shift()
@@ -241,6 +255,19 @@ describe('session checks', () => {
     expect(lines.map(({ event }) => event)).to.deep.equal(['session-check-failed', 'session-ended'])
     expect(lines[1]?.message).to.match(/answer to the renewal before was lost.*sign in again/)
   })
+
+  for (const [condition, options] of [
+    ['an introspection failed', { tokens: { refresh: null }, introspect: failing([AWAY], false) }],
+    ['no connection was made', { idp: failing([AWAY, REFUSED], undefined) }],
+  ] as const) {
+    it(`blames no lost answer for an ended session if ${condition} before`, async () => {
+      const { clock, look, lines } = setUp(options)
+      await look()
+      await clock.advance(EVERY_MS)
+      expect(lines.map(({ event }) => event)).to.deep.equal(['session-check-failed', 'session-ended'])
+      expect(lines[1]?.message).to.equal('A session ended at the IdP, so it ended here too.')
+    })
+  }
 
   // Shows: plugin 9.15.
   it('sends at most eight requests at once to an IdP, without delaying other IdPs', async () => {
