@@ -20,6 +20,12 @@ export const MAX_SECRET_BYTES = 8192
  */
 export type ReadFile = (file: string, maxBytes?: number) => string
 
+/** The finding about a configured file if the caller of `readDomains` passed no function that reads files. */
+export const NO_READER: Pick<Finding, 'reason' | 'remedy'> = {
+  reason: 'names a file, but `readDomains` was called without the option `readFile`',
+  remedy: "Pass `readFile`, for example `(file) => readFileSync(file, 'utf8')`.",
+}
+
 export interface SecretFileOptions {
   /**
    * Reads the file that `client.client_secret_file` names. Undefined if the host cannot read files. Then a configured
@@ -67,6 +73,7 @@ export function readClientSecret({ client }: JsonObject, options: SecretFileOpti
     const remedy = 'Write an absolute path, or pass the folder to `registerOidc` as `configFolder`.'
     return problem('is a relative path, but the folder of the configuration is unknown', remedy)
   }
+  if (!readFile) return problem(NO_READER.reason, NO_READER.remedy)
   const file = resolve(configFolder ?? '', configured)
   const content = readSecretFile(file, readFile)
   if (content.kind === 'unusable') return problem(content.reason, content.remedy)
@@ -85,11 +92,10 @@ export function readClientSecret({ client }: JsonObject, options: SecretFileOpti
  *
  * @param file absolute path
  */
-export function readSecretFile(file: string, readFile: ReadFile | undefined): SecretFileContent {
+export function readSecretFile(file: string, readFile: ReadFile): SecretFileContent {
   const name = quoted(printableText(file))
   let text: string
   try {
-    if (!readFile) throw new Error('This host does not read files')
     text = readFile(file, MAX_SECRET_BYTES)
   } catch (error) {
     return unreadable(name, error instanceof Error && 'code' in error ? String(error.code) : null)

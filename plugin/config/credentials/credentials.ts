@@ -7,7 +7,7 @@ import type { Finding, Steps } from '../problem.ts'
 import type { Credentials } from '../settings.ts'
 import { readClientCertificate } from './client-certificate.ts'
 import { readKeySet } from './client-key-set.ts'
-import type { ReadFile } from './client-secret-file.ts'
+import { NO_READER, type ReadFile } from './client-secret-file.ts'
 
 /**
  * Names of the files that contain this server's private keys and its client certificate. A relative path is resolved
@@ -94,8 +94,11 @@ function readFiles(
   for (const name of FILES) {
     const file = named[name]
     if (file === undefined) continue
+    if (!readFile) {
+      findings.push({ steps: [name], ...NO_READER })
+      continue
+    }
     try {
-      if (!readFile) throw new Error('This host does not read files')
       texts[name] = readFile(file)
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? ` (${error.code})` : ''

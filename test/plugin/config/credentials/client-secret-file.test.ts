@@ -87,7 +87,12 @@ describe('client.client_secret_file', () => {
       expect(problemOf(withFile('a'), refusing(code))).to.match(/may not read.*\/etc\/mesh\/a/)
     }
     expect(problemOf(withFile('a'), refusing('EIO'))).to.include('cannot be read (EIO)')
-    expect(problemOf(withFile('a'), { configFolder: '/etc/mesh' })).to.include('cannot be read')
+  })
+
+  it('names the option readFile if a secret file is configured without that option', () => {
+    expect(problemOf(withFile('a'), { configFolder: '/etc/mesh' }))
+      .to.include('called without the option `readFile`. Pass `readFile`')
+      .and.not.include('who may read it')
   })
 
   // Root may read every file, and Windows has no such permissions.

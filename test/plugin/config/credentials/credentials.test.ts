@@ -166,6 +166,17 @@ describe('keys and certificate of a client', () => {
     )
   })
 
+  it('names the option readFile if credential files are configured without that option', () => {
+    const config = serverWith(MINIMAL) as { domains: { '': object } }
+    const files = { jwksFile: 'keys', tlsCertFile: 'cert', tlsKeyFile: 'key' }
+    const domains = { '': { ...config.domains[''], oidcCredentials: files } }
+    const [reading] = readDomains({ ...config, domains }).domains
+    expect(reading?.problems.map(({ reason }) => reason)).to.deep.equal(
+      Object.keys(files).map(() => 'names a file, but `readDomains` was called without the option `readFile`'),
+    )
+    expect(reading?.problems[0]?.remedy).to.match(/^Pass `readFile`/)
+  })
+
   it('reports unknown members and wrong types of credentials, and a missing TLS file', () => {
     const reading = readWith({ jwksfiles: 'x', tlsCertFile: 'cert', TLSCERTFILE: 'cert', tlsKeyFile: 5 }, { cert: '' })
     expect(problemsOf(reading)).to.include.members([
