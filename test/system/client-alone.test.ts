@@ -10,7 +10,7 @@ globalThis.app = { avatarHash, createCalls, createClient }
 `
 const MAX_BUNDLE_BYTES = 16_000
 
-describe('The packed client in an app without other packages', () => {
+describe('The packed mesh-companion/client in an app without other packages', () => {
   let project: Project
   before(async function () {
     this.timeout(180_000)

@@ -33,7 +33,7 @@ async function paste({ url, body }: PrintedCall) {
 }
 
 describe('The demo', () => {
-  it('the demo names the IdP on its login button, refuses carol, and prints why', async () => {
+  it('the demo names the IdP on its login button, refuses user carol, and prints why', async () => {
     const { child, shows, ended } = watchProgram(START)
     const page = await shows('Ctrl-C stops all of it')
     const [, url = ''] = /Device management {3}(http:\S+)/.exec(page) ?? []

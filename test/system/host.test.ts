@@ -15,7 +15,7 @@ describe('The reference host as a process', () => {
   })
   afterEach(() => idp.close())
 
-  it('the reference host signs users in with a secret file beside its configuration', async () => {
+  it('the reference host reads the client secret from a file beside its configuration', async () => {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}/`
     const client = { client_id: 'mesh', client_secret_file: 'oidc-secret', redirect_uri: `${url}auth-oidc-callback` }

@@ -234,7 +234,7 @@ describe('The package as installed', () => {
       for (const name of INSTALLED) expect(notices).to.match(new RegExp(`^-{80}\n${name} [\\d.]+\nLicense: `, 'm'))
     })
 
-    it('each peer dependency is optional, and allows the major version of the tests', () => {
+    it('each peer dependency is optional, and allows the major version used in tests', () => {
       const majorOf = (range = '') => /\d+/.exec(range)?.[0]
       for (const [name, range] of Object.entries(PACKAGE.peerDependencies)) {
         expect(PACKAGE.peerDependenciesMeta, name).to.have.deep.property(name, { optional: true })

@@ -71,7 +71,7 @@ describe('The JSON Schemas that the package ships', () => {
     expect(bare(schemas.sidecar)).to.deep.equal(inJson(SETTINGS_SCHEMA))
   })
 
-  it('shipped schemas describe every member, for editors', () => {
+  it('shipped schemas have a description of every member, which editors show', () => {
     for (const name of NAMES) {
       expect(schemas[name].title, name).to.match(/^mesh-companion: /)
       expect(unexplained(schemas[name]), name).to.deep.equal([])

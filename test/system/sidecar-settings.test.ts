@@ -93,7 +93,7 @@ describe('The settings of a sidecar process', () => {
     expect(count('config-needs-restart')).to.equal(1)
   })
 
-  it('tries each address of a host name for 2.5 s, longer than a slow round trip', async () => {
+  it('tries to connect to each address of a host name for 2.5 s', async () => {
     const telling = join(sidecars.folder.path, 'telling.cjs')
     await writeFile(
       telling,

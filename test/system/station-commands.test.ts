@@ -82,7 +82,7 @@ describe('The commands that query a running sidecar', () => {
   })
 
   // Shows: sidecar O2.5.
-  it('exit codes distinguish refusals, an absent sidecar and a wrong configuration', async () => {
+  it('exit codes distinguish a refused request, no sidecar and a wrong configuration', async () => {
     const file = await start()
     fcm.uninstall('token-of-N1CALL')
     const result = await run('--config', file, '--notify', 'N1CALL-7')

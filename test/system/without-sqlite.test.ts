@@ -13,7 +13,7 @@ Module._load = function (name, ...rest) {
   return load.call(this, name, ...rest)
 }`)}`
 
-describe('The demo without the library of SQLite', () => {
+describe('The demo without the SQLite library', () => {
   it("npm start exits with 78 and names the remedy if SQLite's library is missing", () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,

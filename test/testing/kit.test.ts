@@ -11,7 +11,7 @@ const PAGE_PACKAGES = [...PAGE.matchAll(/`npm install (?:--save-dev )?([^`]+)`/g
 const DONE = { status: 0, stderr: '' }
 const STRICT = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node', '--skipLibCheck', 'false']
 
-describe('the packed test kit', function () {
+describe('The packed test kit', function () {
   this.timeout(300_000)
   let project: NpmProject
   before(async function () {
@@ -32,7 +32,7 @@ describe('the packed test kit', function () {
     return project.node('node_modules/mocha/bin/mocha.js', 'server.test.mjs')
   }
 
-  it('a test kit server with a missing package names the package; the others start', async () => {
+  it('a test kit server names its missing package, and the other servers still start', async () => {
     const program = `
       import { startApns, startAprsIs, startIdp } from 'mesh-companion/testing'
       const messageOf = (error) => error.message

@@ -83,7 +83,7 @@ describe('MeshCentral on Windows, with the plugin', () => {
     expect(await isSignedIn(setup, bystander)).to.equal(true)
   })
 
-  it('a restart on Windows revives no ended session, and ends no other session', async () => {
+  it('a restart of MeshCentral on Windows revives no ended session, and ends no other', async () => {
     const [person, leaver] = [setup.person(), setup.person()]
     const [browser, backchannelBrowser, stays] = [
       await signedIn(setup, leaver),

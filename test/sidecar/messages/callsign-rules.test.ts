@@ -30,7 +30,7 @@ describe('The callsign rules', () => {
   })
 
   // Shows: sidecar C17.7, C17.8.
-  it('an anySsid device adds all SSIDs of its unreserved callsign to the APRS-IS filter', async () => {
+  it('an anySsid device adds all SSIDs of an unreserved callsign to the APRS-IS filter', async () => {
     const { rules, store } = await setUp(['SMSGTE', 'W1AW-9'])
     const anySsid = { options: { ...NO_OPTIONS, anySsid: true } }
     expect(rules.filterNames()).to.deep.equal(['W1AW'])

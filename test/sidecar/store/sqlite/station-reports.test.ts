@@ -3,7 +3,7 @@ import type { Connection } from '../../../../sidecar/store/sqlite/database/conne
 import { reportsContract } from '../contract/reports.contract.ts'
 import { message, registration, rejection, temporaryStores } from './temporary-stores.ts'
 
-describe('Reports of stations in SQLite', () => reportsContract(temporaryStores()))
+describe("The operator's report on stations in SQLite", () => reportsContract(temporaryStores()))
 
 describe('The acks of messages that SQLite cannot store', () => {
   const stores = temporaryStores()

@@ -67,7 +67,7 @@ describe('The push queue in SQLite', () => {
     expect(stores.clock.pending).to.equal(countBefore)
   })
 
-  it('writes settled pushes every 100 ms, and at once when the last claim is settled', async () => {
+  it('writes settled pushes every 100 ms, and at once if no claimed push remains', async () => {
     const keys = ['N0CALL', 'N1CALL', 'N2CALL']
     const { store, claims } = await claimed(...keys)
     const remaining = async () => (await leftAfterCrash()).map(({ station }) => station)

@@ -7,9 +7,9 @@ import { append, copyAsAfterCrash, message, rejection, temporaryStores } from '.
 
 const HOUR = 3_600_000
 
-describe('Server time', () => serverTimeContract(temporaryStores()))
+describe('The stamps of the store', () => serverTimeContract(temporaryStores()))
 
-describe('Server time in SQLite', () => {
+describe('The stamps of the store in SQLite', () => {
   const stores = temporaryStores()
 
   // Shows: sidecar 6.1, 6.2, 12.3.
