@@ -11,7 +11,7 @@ export const API_ERRORS = {
   wrong_token: {
     status: 403,
     message:
-      "pushToken is missing, or is not the last token of the station's device without deviceId; send that token, or the deviceId of the device to end.",
+      'pushToken is missing, or is not the token that the device without deviceId registered last; send that token, or the deviceId of the device to unregister.',
   },
   reserved: {
     status: 403,
@@ -160,9 +160,9 @@ export const STORE_FAULTS = {
     remedy: 'Make the host name in "database" resolve to the primary.',
   },
   database_older: {
-    what: 'PostgreSQL has an older state than before: after a failover, the old primary accepts writes again.',
+    what: 'PostgreSQL has an older timeline than the sidecar has seen before: after a failover, the old primary accepts writes again.',
     remedy:
-      'Stop the old primary, and set `database` to the address of the new one. If you went back on purpose, restart the sidecar: it loses what was stored since.',
+      'Stop the old primary, and set "database" to the address of the new one. If you returned to the old primary on purpose, or created the server again, restart all instances: what only the new primary stored is lost.',
   },
   database_incomplete: {
     what: 'Tables or functions of the sidecar are missing in the database, or were changed.',
@@ -191,7 +191,10 @@ export const STORE_FAULTS = {
     remedy:
       'Check for a slow disk, and for a flood of messages or requests. Until then, the API asks phones to retry later.',
   },
-  store_closed: { what: 'The store is closed.', remedy: 'Nothing, if the sidecar is stopping.' },
+  store_closed: {
+    what: 'The store is closed.',
+    remedy: 'If the sidecar is stopping, no action is needed. Otherwise restart it.',
+  },
   store_fault: {
     what: 'The database refused a statement.',
     remedy: 'This is a bug in the sidecar: please report it with this log line.',

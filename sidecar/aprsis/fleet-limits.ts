@@ -42,7 +42,7 @@ function remedyOf(callsigns: number, sharers: number, isLimitedByCallsigns: bool
   if (!isLimitedByCallsigns) return 'Raise aprsis.maxConnections.'
   const reason =
     sharers > 1
-      ? `The ${sharers} listeners share the ${callsigns} callsigns that logins can use`
-      : `Logins can use ${callsigns} callsigns`
+      ? `The ${sharers} listeners share the ${callsigns} logins that one callsign allows`
+      : `One callsign allows ${callsigns} logins`
   return `${reason}: move some of the stations to a sidecar with another aprsis.callsign and its own database.`
 }

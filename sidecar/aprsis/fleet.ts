@@ -227,7 +227,7 @@ export class Fleet {
     if (stations.length > this.#leftOut.length) {
       this.#parts.log.error(
         'upstream-full',
-        `The filters have no room for every station, so some get no messages. ${this.#limits.remedy}`,
+        `The filters have room for only some of the stations, so the others get no messages. ${this.#limits.remedy}`,
         { leftOut: stations.length, maxConnections: this.#parts.settings.maxConnections },
       )
     }

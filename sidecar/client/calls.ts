@@ -57,8 +57,15 @@ export function createCalls(options: CallsOptions): Calls {
       throw new ClientError(content.error, String(content.message), { details: content.details ?? [] })
     // A proxy in front of the sidecar reports a rate limit with status 429. The sidecar itself closes the connection
     // instead.
-    if (status === 429) throw new ClientError('unreachable', `${base} accepts no more requests from this address now.`)
-    throw new ClientError('bad_answer', `${base} did not answer ${path} as a sidecar does (status ${status}).`)
+    if (status === 429)
+      throw new ClientError(
+        'unreachable',
+        `${base} refused ${path}: too many requests from this address. Try again later.`,
+      )
+    throw new ClientError(
+      'bad_answer',
+      `The answer of ${base} to ${path} does not come from a sidecar (status ${status}). Check baseUrl and the proxy.`,
+    )
   }
 
   async function exchange(path: string, body: object | undefined) {

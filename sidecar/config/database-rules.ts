@@ -4,7 +4,7 @@ import type { Settings } from './settings.ts'
 import type { Surroundings } from './surroundings.ts'
 
 const FORM =
-  'Set it to postgres://USER@HOST/DATABASE, or to the path of a SQLite file. In a password, write characters other than letters and digits as % and their code. Prefer PGPASSWORD for the password.'
+  'Set it to postgres://USER@HOST/DATABASE, or to the path of a SQLite file. In a password, percent-encode all characters other than letters and digits, for example / as %2F. Prefer PGPASSWORD for the password.'
 
 /** Checks that the address of a PostgreSQL database is valid, and that it has no part that the sidecar would ignore. */
 export function addressIsReadable({ database }: Settings): readonly Problem[] {
@@ -40,7 +40,7 @@ function isEscaped(text: string): boolean {
 /** Checks that backups are configured only for a SQLite file. PostgreSQL has its own tools for backups. */
 export function backupsAreOfAFile({ database, backup }: Settings): readonly Problem[] {
   if (!isPostgresAddress(database) || backup.folder === null) return []
-  const remedy = 'Set it to null, and back PostgreSQL up with pg_dump, or with pg_basebackup and an archive.'
+  const remedy = 'Set it to null, and back PostgreSQL up with pg_dump, or with pg_basebackup and a WAL archive.'
   return [{ path: 'backup.folder', reason: 'works with a SQLite file only', remedy }]
 }
 
@@ -86,8 +86,8 @@ export function listenersCarryAll({ database, aprsis, stations }: Settings): rea
   return [
     {
       path: 'stations.max',
-      reason: `is above ${maxStations}, the most that ${aprsis.listeners} listeners can serve with the SSIDs of one callsign`,
-      remedy: 'Lower it. Serve further stations by other instances, with another callsign and another database.',
+      reason: `is above ${maxStations}, which is the limit with ${aprsis.listeners} listeners, because they share the SSIDs of one callsign`,
+      remedy: 'Lower it. For more stations, run another sidecar with another aprsis.callsign and its own database.',
     },
   ]
 }

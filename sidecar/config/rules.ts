@@ -119,7 +119,7 @@ function endpointIsHttps({ push }: Settings): readonly Problem[] {
     {
       path: 'push.fcm.endpoint',
       reason: 'is not https://host:port',
-      remedy: 'Set it to scheme, host and port only. The client adds the paths, and uses TLS.',
+      remedy: 'Set it to https://host:port only, without a path. The sidecar adds the paths.',
     },
   ]
 }
@@ -137,7 +137,7 @@ function apnsIsComplete({ push }: Settings): readonly Problem[] {
     .map((name) => ({
       path: `push.apns.${name}`,
       reason: 'is missing, while push.apns.keyFile is set',
-      remedy: 'APNs needs keyFile, keyId, teamId and topic. Set keyFile to null to turn APNs off.',
+      remedy: 'Set it, or set push.apns.keyFile to null to turn APNs off.',
     }))
 }
 

@@ -127,7 +127,7 @@ const aprsis = section(
       2000,
     ),
     listeners: whole(
-      'Set it to the number of instances that listen at a time, of those that share a PostgreSQL database.',
+      'Set it to how many of the instances that share a PostgreSQL database listen to APRS-IS at a time.',
       1,
       4,
       2,
@@ -146,12 +146,12 @@ const databaseTls = section('TLS to a PostgreSQL database on another machine.', 
 const history = section('The message history of each station.', {
   perStation: whole('Set it to the number of messages to keep for each station.', 1, 10_000, 50),
   duplicateMinutes: span(
-    'Set it to the minutes for which an equal message with the same number counts as a retransmission. Senders retry for 30 minutes.',
+    'Set it to the minutes within which a repeated message with the same number counts as a retransmission. Senders retry for 30 minutes.',
     MAX_HOURS * 60,
     45,
   ),
   duplicateSecondsUnnumbered: span(
-    'Set it to the seconds for which an equal message without a number counts as a copy of the one before.',
+    'Set it to the seconds within which a repeated message without a number counts as a duplicate.',
     MAX_HOURS * 3600,
     30,
   ),
@@ -208,7 +208,7 @@ const push = section('The push gateways.', {
       default: null,
     },
     keyFile: file(
-      'Set it to the file for the VAPID keys, which is created if it is missing, or to null for a file beside the database, or for PostgreSQL itself.',
+      'Set it to the file for the VAPID keys. With a SQLite database, the sidecar creates the file if it is missing. Null keeps the keys in a file beside the SQLite database, or in PostgreSQL.',
     ),
     allowPrivate: flag('Set it to true if push services of phones are in a private network.', false),
     caFile: file(
@@ -225,7 +225,7 @@ const ack = section('The throttle of automatic acknowledgements.', {
     29_000,
   ),
   maxPerSenderPerMinute: whole(
-    'Set it to the number of acks that a sender may cause at one station in a minute. At all stations together, it may cause ten times as many.',
+    'Set it to the number of acks that one sender may cause at one station in a minute. At all stations together, a sender may cause ten times as many.',
     1,
     1000,
     10,
@@ -233,8 +233,13 @@ const ack = section('The throttle of automatic acknowledgements.', {
 })
 
 const rateLimit = section('Limits per client address.', {
-  windowMs: whole('Set it to the length of the window.', 1, 86_400_000, 60_000),
-  max: whole('Set it to the number of requests that an address may send in a window.', 1, 1_000_000_000, 120),
+  windowMs: whole('Set it to the milliseconds within which rateLimit.max requests are allowed.', 1, 86_400_000, 60_000),
+  max: whole(
+    'Set it to the number of requests that an address may send within rateLimit.windowMs.',
+    1,
+    1_000_000_000,
+    120,
+  ),
   newStationsPerHour: whole(
     'Set it to the number of new stations that an address may register in an hour.',
     0,
@@ -292,7 +297,7 @@ export const SETTINGS_SCHEMA: MemberSchema = table('The whole configuration is o
   databaseTls,
   instance: {
     description:
-      "Set it to a name of this instance alone: at most 63 letters, digits, dots, dashes and underscores. Null is the machine's name.",
+      'Set it to a name that no other instance has: at most 63 letters, digits, dots, dashes and underscores. Set it to null for the host name of the machine.',
     type: ['string', 'null'],
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
     default: null,

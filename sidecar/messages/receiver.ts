@@ -151,7 +151,7 @@ class Losses {
 
   stored(): void {
     if (this.#lostInARow === 0) return
-    this.#log.info('messages-stored-again', 'Messages are stored again.', { lost: this.#lostInARow })
+    this.#log.info('messages-stored-again', 'The sidecar can store messages again.', { lost: this.#lostInARow })
     this.#lostInARow = 0
   }
 

@@ -43,8 +43,16 @@ export function installGauges(metrics: GaugeMetrics, sources: GaugeSources): voi
     )
   byPlatform('stations', 'Registered stations, by the platform of the oldest device', stations)
   byPlatform('devices', 'Devices of the registered stations', devices)
-  metrics.gauge('stations_android', 'The part of stations on Android; prefer stations', () => stations().android)
-  metrics.gauge('stations_ios', 'The part of stations on iOS; prefer stations', () => stations().ios)
+  metrics.gauge(
+    'stations_android',
+    'Stations whose oldest device is on Android; use mesh_companion_stations instead',
+    () => stations().android,
+  )
+  metrics.gauge(
+    'stations_ios',
+    'Stations whose oldest device is on iOS; use mesh_companion_stations instead',
+    () => stations().ios,
+  )
   metrics.gauge('stations_max', 'Limit of registered stations', () => maxStations)
   metrics.gauges('not_ready', '1 for each reason that /readyz reports', ['reason'], () => {
     const reasons = new Set<string>(obstacles())
@@ -88,8 +96,16 @@ function installUpstreamGauges(metrics: GaugeMetrics, { upstream }: GaugeSources
   metrics.gauge('listeners_wanted', 'Instances that should listen to APRS-IS', () => upstream().listeners.wanted)
   flag('upstream_connected', '1 while the instance is logged in to APRS-IS', ({ connected }) => connected)
   flag('upstream_verified', '1 while acks can be sent', ({ verified }) => verified)
-  flag('upstream_ready', '1 while confirmed filters have every station', ({ ready }) => ready)
-  flag('upstream_paused', '1 while reading waits for the database', ({ paused }) => paused)
+  flag(
+    'upstream_ready',
+    '1 while the filters at the servers contain every station that they have room for',
+    ({ ready }) => ready,
+  )
+  flag(
+    'upstream_paused',
+    '1 while the sidecar does not read from APRS-IS because the database is too slow',
+    ({ paused }) => paused,
+  )
 }
 
 function installPushGauges(metrics: GaugeMetrics, { gateways, pushesUnderWay }: GaugeSources): void {

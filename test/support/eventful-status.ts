@@ -83,7 +83,7 @@ export function eventfulStatus(changes: Partial<Status> = {}): Status {
         at: NOW - 14_000,
         level: 'warn',
         event: 'upstream-filter-unconfirmed',
-        msg: 'The APRS-IS server answered neither of two filter changes. They count as set, and the connection logs in again after each.',
+        msg: 'The APRS-IS server answered neither of two filter changes. The sidecar assumes that they took effect, and logs in again after each change to make sure. To avoid these logins, set aprsis.host to another server.',
         detail: 'server: T2TEST',
         times: 1,
       },

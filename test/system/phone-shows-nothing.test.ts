@@ -22,7 +22,7 @@ const OUTPUTS = new Map(
 function comparable(text: string): string {
   return text
     .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{3}Z)?/g, 'TIME')
-    .replaceAll(/last call .* ago/g, 'last call AGO')
+    .replaceAll(/last heartbeat .* ago/g, 'last heartbeat AGO')
     .replaceAll(/\b\d{13}\b/g, 'STAMP')
     .replaceAll(/127\.0\.0\.1:\d+/g, 'ADMIN')
 }

@@ -60,7 +60,7 @@ describe('The commands that query a running sidecar', () => {
         [
           'N1CALL-7: 1 device, 1 message in the ring, no avatar',
           'Device 1, android: token …N1CALL is alive, wants acks',
-          `  registered ${time}, last call \\d+ s ago`,
+          `  registered ${time}, last heartbeat \\d+ s ago`,
           `  last push ${time}: accepted; 0 pending`,
           'Messages, newest first:',
           `  ${time} from N2CALL to N1CALL-7, number 12, acknowledged ${time}, stamp \\d{13}`,
@@ -71,7 +71,7 @@ describe('The commands that query a running sidecar', () => {
     expect(await run('--config', file, '--stations')).to.satisfy(
       (listed: Outcome) =>
         listed.code === 0 &&
-        /^N1CALL-7 {3}1 device, last call \d+ s ago, 0 pending notifications\n$/.test(listed.stdout),
+        /^N1CALL-7 {3}1 device, last heartbeat \d+ s ago, 0 pending notifications\n$/.test(listed.stdout),
     )
     expect(await run('--config', file, '--notify', 'N1CALL-7', '--text', 'Is this on?')).to.deep.equal({
       code: 0,

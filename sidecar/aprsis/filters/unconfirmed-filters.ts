@@ -43,7 +43,7 @@ export class UnconfirmedFilters {
     if (this.#silentServers.add(server)) {
       log.warn(
         'upstream-filter-unconfirmed',
-        'The APRS-IS server answered neither of two filter changes. Its filters count as set, and the connection logs in again after each change. To avoid these logins, set aprsis.host to another server.',
+        'The APRS-IS server answered neither of two filter changes. The sidecar assumes that they took effect, and logs in again after each change to make sure. To avoid these logins, set aprsis.host to another server.',
         { server },
       )
     }

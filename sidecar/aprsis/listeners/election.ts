@@ -221,7 +221,7 @@ export class Election {
     const { leases, log } = this.#parts
     log.warn(
       'listener-gave-way',
-      'This instance does not reach APRS-IS and leaves its slot to another instance; check its network.',
+      'This instance cannot reach APRS-IS, and lets another instance listen instead. Check the network of this machine.',
       { listener: slot },
     )
     this.#reach.rest()

@@ -1,3 +1,4 @@
+import { jsonPath } from '../json-path.ts'
 import type { Problem } from '../problem.ts'
 import type { MemberSchema } from '../schema.ts'
 import { nearest } from './nearest.ts'
@@ -30,7 +31,7 @@ export function readEnvironment(
     if (!variable.startsWith(PREFIX) || text === undefined || text === '') continue
     const leaf = members.get(variable)
     if (!leaf) warnings.push(unknownVariable(variable, [...members.keys()]))
-    else if (isServiceAddress(text)) warnings.push(serviceVariable(variable))
+    else if (isServiceAddress(text)) warnings.push(serviceVariable(variable, leaf.steps))
     else overrides.push({ variable, steps: leaf.steps, value: typedValue(text, leaf.schema) })
   }
   return { overrides, warnings }
@@ -58,11 +59,11 @@ function isServiceAddress(text: string): boolean {
   return /^(tcp|udp|sctp):\/\//.test(text)
 }
 
-function serviceVariable(variable: string): Problem {
+function serviceVariable(variable: string, steps: readonly string[]): Problem {
   return {
     path: variable,
     reason: 'is the address of a service, set by an orchestrator, and not a setting',
-    remedy: 'It is ignored. To set this member, use the configuration file, or rename the service.',
+    remedy: `It is ignored. To set ${jsonPath(steps)}, use the configuration file, or rename the orchestrator's service.`,
   }
 }
 

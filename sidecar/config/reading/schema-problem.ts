@@ -13,7 +13,7 @@ export function schemaProblem(error: ErrorObject): Problem {
   const schema = error.parentSchema as MemberSchema
   if (error.keyword === 'additionalProperties') {
     const name = String(error.params.additionalProperty)
-    return { path: jsonPath([...steps, name]), ...unknownMember(name, Object.keys(schema.properties ?? {})) }
+    return { path: jsonPath([...steps, name]), ...unknownMember(name, steps, Object.keys(schema.properties ?? {})) }
   }
   if (error.keyword === 'required') {
     const name = String(error.params.missingProperty)
@@ -23,11 +23,12 @@ export function schemaProblem(error: ErrorObject): Problem {
   return { path: jsonPath(steps), reason: reasonOf(error, schema), remedy: schema.description }
 }
 
-function unknownMember(name: string, members: readonly string[]): Omit<Problem, 'path'> {
+function unknownMember(name: string, section: readonly string[], members: readonly string[]): Omit<Problem, 'path'> {
   const meant = nearest(name, members)
+  const place = section.length === 0 ? '' : ` in ${jsonPath(section)}`
   return {
     reason: 'is not a known setting',
-    remedy: meant ? `Did you mean ${JSON.stringify(meant)}?` : `The settings here are ${members.join(', ')}.`,
+    remedy: meant ? `Did you mean ${JSON.stringify(meant)}?` : `The settings${place} are ${members.join(', ')}.`,
   }
 }
 
@@ -45,6 +46,8 @@ function reasonOf(error: ErrorObject, schema: MemberSchema): string {
       return `must be one of ${(error.params.allowedValues as readonly string[]).join(', ')}`
     case 'minLength':
       return 'must not be empty'
+    case 'maxLength':
+      return `must have at most ${error.params.limit} characters`
     case 'maxItems':
       return `must have at most ${error.params.limit} entries`
     default:

@@ -29,14 +29,19 @@ export async function askSidecar<Body>(
     kind: 'absent',
     message: `No sidecar answers at ${where} (${reason}). Start it, or check admin.host and admin.port.`,
   })
-  if (port === 0) return absent('admin.port is 0, so the sidecar chooses another port at each start')
+  if (port === 0)
+    return {
+      kind: 'absent',
+      message:
+        'admin.port is 0, so the sidecar chooses another port at each start, and no command can find it. Set admin.port to a fixed port, and restart the sidecar.',
+    }
   try {
     const { status, text } = await send({ host: address, port, path }, body)
     const answer: unknown = JSON.parse(text)
     if (status === 200) return { kind: 'answered', body: answer as Body }
     const { error, message } = Object(answer) as Readonly<Record<string, unknown>>
     if (typeof error !== 'string' || error === 'not_found')
-      return absent('a program answers there that does not know this request')
+      return absent('the program at this address does not know the request')
     return { kind: 'refused', message: String(message) }
   } catch (error) {
     return absent(error instanceof SyntaxError ? 'another program answers there' : reasonOf(error))

@@ -69,7 +69,11 @@ async function askGateways({ push }: Settings): Promise<readonly Verdict[]> {
 async function askGateway(name: string, gateway: PushGateway | undefined): Promise<Verdict> {
   if (!gateway) return { verdict: 'warn', text: `${name}: off, not configured` }
   const outcome: PushOutcome | undefined = await gateway.verify?.()
-  if (!outcome) return { verdict: 'warn', text: `${name}: cannot be checked without a phone` }
+  if (!outcome)
+    return {
+      verdict: 'warn',
+      text: `${name}: not checked, because that needs a phone. Send a test notification with --notify.`,
+    }
   if (outcome.kind === 'accepted' || outcome.kind === 'token_gone') return ok(`${name}: accepts the credentials`)
   return fail(`${name}: ${outcome.reason}`)
 }

@@ -41,12 +41,13 @@ export async function checkPublic(listen: ListenSettings, address: string): Prom
     const failure = await ask(new URL(path, address)).finally(listener.close)
     if (!arrival) return fail(`${subject}: ${failure}. Check the host name, the proxy, and listen.port.`)
     const changes = changesFor(arrival, listen, address.startsWith('https:') && scheme === 'http')
-    if (changes.length === 0) return ok(`${subject}: leads here, and each client is counted separately`)
+    if (changes.length === 0)
+      return ok(`${subject}: leads to listen.port of this machine, and each client is counted separately`)
     return fail(`${subject}: all clients count as one. Add ${changes.join(', and ')}`)
   } catch (error) {
     const reason =
       error instanceof ListenError && error.code === 'EADDRINUSE'
-        ? 'listen.port is in use. Stop the sidecar first, or look for proxy-not-trusted and proxy-says-no-client in its log.'
+        ? 'listen.port is in use. If the sidecar uses it, stop the sidecar and repeat this check, or look for the events proxy-not-trusted and proxy-says-no-client in its log.'
         : errorText(error)
     return { verdict: 'warn', text: `${subject}: not checked: ${reason}` }
   }

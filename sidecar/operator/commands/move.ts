@@ -38,7 +38,7 @@ export async function moveDatabase(target: string, settings: Settings): Promise<
       try {
         await migrate(postgres)
         const counts = await fillDatabase(postgres, contents, { perStation: history.perStation, vapidKeys })
-        const keys = vapidKeys === undefined ? [] : ['It has the Web Push keys too.']
+        const keys = vapidKeys === undefined ? [] : ['The Web Push keys were copied too.']
         const lines = [
           `${shownAddress(target)} now has everything from ${database}: ${countsInWords(counts)}.`,
           ...keys,
@@ -72,7 +72,10 @@ async function demandFile(database: string): Promise<void> {
     throw new Error('"database" is already a PostgreSQL database. Set it to the file to move.')
   if (database === IN_MEMORY) throw new Error('"database" is in memory. Set it to the file to move.')
   const file = await stat(database).catch((error: NodeJS.ErrnoException) => {
-    throw new Error(`${database} cannot be read (${error.code}).`, { cause: error })
+    throw new Error(
+      `${database} cannot be read (${error.code}). Check that "database" names the file to move, and that you may read it.`,
+      { cause: error },
+    )
   })
   if (!file.isFile()) throw new Error(`"database" names ${database}, which is not a file.`)
 }
@@ -91,7 +94,10 @@ async function vapidKeysIn(file: string | null): Promise<string | undefined> {
   if (file === null) return undefined
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
-    throw new Error(`${file} cannot be read (${error.code}).`, { cause: error })
+    throw new Error(
+      `The file with the Web Push keys, ${file}, cannot be read (${error.code}). Allow your user to read it, and repeat the move.`,
+      { cause: error },
+    )
   })
   if (text === undefined) return undefined
   const keys = parseVapidKeys(text)

@@ -34,7 +34,7 @@ export async function listStations(admin: Admin, now: number, print: (line: stri
     if (afterKey === '' && stations.length === 0) print('No station is registered.')
     for (const { station, devices, lastSeenAt, pending } of stations)
       print(
-        `${station.padEnd(9)}  ${counted(devices, 'device')}, last call ${duration(now - lastSeenAt)} ago, ${counted(pending, 'pending notification')}`,
+        `${station.padEnd(9)}  ${counted(devices, 'device')}, last heartbeat ${duration(now - lastSeenAt)} ago, ${counted(pending, 'pending notification')}`,
       )
     afterKey = next
   }
@@ -84,7 +84,7 @@ function deviceInWords(device: StationAnswer['devices'][number], number: number,
       : `last push ${dateTime(lastPush.at)} UTC: ${lastPush.outcome}${lastPush.reason === null ? '' : ` (${lastPush.reason})`}`
   return [
     `Device ${number}, ${platform}: token …${token} is ${tokenDead ? 'dead' : 'alive'}, ${ackMessages ? 'wants acks' : 'wants no acks'}`,
-    `  registered ${dateTime(registeredAt)} UTC, last call ${duration(now - lastSeenAt)} ago`,
+    `  registered ${dateTime(registeredAt)} UTC, last heartbeat ${duration(now - lastSeenAt)} ago`,
     `  ${push}; ${count(pending)} pending`,
   ]
 }

@@ -74,7 +74,7 @@ export class Housekeeper {
     const stations = await housekeeping.expire(beforeMs, this.#stopping.signal)
     if (stations === 0) return
     metrics.count('stations_expired', stations)
-    log.info('stations-expired', 'Removed stations that had not registered for stations.expireAfterHours.', {
+    log.info('stations-expired', 'Removed stations that did not register within stations.expireAfterHours.', {
       stations,
     })
   }

@@ -29,7 +29,7 @@ export function renderStationList({ stations, next }: ListedStations, now: numbe
       html`<tr><th scope="row"><a href="/view/${station}">${station}</a></th><td>${count(devices)}</td><td>${duration(now - lastSeenAt)} ago</td><td>${count(pending)}</td></tr>`,
   )
   const table = html`<div class="card scroll" role="region" aria-label="Stations" tabindex="0"><table>
-<thead><tr><th scope="col">Station</th><th scope="col">Devices</th><th scope="col">Last call</th><th scope="col">Pending notifications</th></tr></thead>
+<thead><tr><th scope="col">Station</th><th scope="col">Devices</th><th scope="col">Last heartbeat</th><th scope="col">Pending notifications</th></tr></thead>
 <tbody>${rows}</tbody>
 </table></div>`
   return page(
@@ -48,7 +48,7 @@ export function renderStationPage({ station, avatarHash, devices, messages }: Sh
     html`${counted(devices.length, 'device')} · avatar: ${avatarHash === '' ? 'none' : html`<code>${avatarHash}</code>`} · <a href="/view/${station}">Refresh</a>`,
     html`<h2>Devices</h2>
 <div class="card scroll" role="region" aria-label="Devices" tabindex="0"><table>
-<thead><tr><th scope="col">Platform</th><th scope="col">Token</th><th scope="col">Wants acks</th><th scope="col">Registered (UTC)</th><th scope="col">Last call (UTC)</th><th scope="col">Pending</th><th scope="col">Last push</th></tr></thead>
+<thead><tr><th scope="col">Platform</th><th scope="col">Token</th><th scope="col">Wants acks</th><th scope="col">Registered (UTC)</th><th scope="col">Last heartbeat (UTC)</th><th scope="col">Pending</th><th scope="col">Last push</th></tr></thead>
 <tbody>${devices.map((device) => deviceRow(device, now))}</tbody>
 </table></div>
 <h2>Messages, newest first</h2>

@@ -309,7 +309,7 @@ describe('Several instances at APRS-IS', () => {
       expect(a.link.status().connections).to.have.length(20)
       expect(a.link.problems()).to.deep.equal(['upstream_no_call'])
       expect(a.events('upstream-full').map(({ level, msg }) => `${level}: ${msg}`)[0]).to.match(
-        /^error: .*4 listeners share the 84 callsigns.*its own database/,
+        /^error: .*4 listeners share the 84 logins.*its own database/,
       )
     })
   })

@@ -105,6 +105,17 @@ describe('The configuration of the sidecar', () => {
     expect(problems.find(({ path }) => path === 'admin.port')?.reason).to.include('SIDECAR_ADMIN_PORT')
   })
 
+  it('lists the settings of the section for an unknown setting with no similar name', () => {
+    const [problem] = problemsOf({ aprsis: { callsign }, backup: { retention: 3 } })
+    expect(problem?.remedy).to.equal('The settings in backup are folder, keep.')
+  })
+
+  it('names the limit if a text has too many characters', () => {
+    const subject = `mailto:${'a'.repeat(250)}@example.org`
+    const [problem] = problemsOf({ aprsis: { callsign }, push: { webpush: { subject } } })
+    expect(problem?.reason).to.equal('must have at most 255 characters')
+  })
+
   it('names line and column of the mistake if the configuration file is not JSON', () => {
     const problems = problemsOf('{\n  "aprsis": {,}\n}')
     expect(problems.map(({ path, reason }) => [path, reason])).to.deep.equal([

@@ -39,7 +39,7 @@ describe('The --check --live option', () => {
       'ok APRS-IS filter at T2FIX: confirmed',
       'ok FCM: accepts the credentials',
       'ok APNs: accepts the credentials',
-      'warn Web Push: cannot be checked without a phone',
+      'warn Web Push: not checked, because that needs a phone. Send a test notification with --notify.',
     ])
     expect(fcm.received).to.deep.equal([])
     expect(apns.received.map(({ deviceToken }) => deviceToken)).to.deep.equal(['0'.repeat(64)])

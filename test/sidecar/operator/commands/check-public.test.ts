@@ -76,6 +76,6 @@ describe('The --check --public option', () => {
     const settings = { ...(await listen()), port }
     const { verdict, text } = await checkPublic(settings, url)
     expect(verdict).to.equal('warn')
-    expect(text.includes('Stop the sidecar first')).to.equal(true)
+    expect(text.includes('stop the sidecar and repeat this check')).to.equal(true)
   })
 })

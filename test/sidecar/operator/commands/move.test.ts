@@ -116,7 +116,7 @@ describe('The move of a database file to PostgreSQL', () => {
 
     const { done, lines } = await move()
     expect(lines.join('\n')).to.include('stations 123, devices 124, avatars 3, messages 124, dropped ones 3')
-    expect(lines.join('\n')).to.include('It has the Web Push keys too.')
+    expect(lines.join('\n')).to.include('The Web Push keys were copied too.')
     expect(done).to.equal(true)
     expect(bytes.equals(await readFile(files.path()))).to.equal(true)
     const moved = await openMoved()
