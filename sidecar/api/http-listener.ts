@@ -26,7 +26,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'Another process uses this port. Stop it, or set listen.port or admin.port to another one.',
   EACCES:
     'Ports below 1024 need a privilege that this user lacks. Run the sidecar as the systemd service in the package, or set listen.port to 1024 or above.',
-  EADDRNOTAVAIL: 'This machine does not have this address. Correct listen.host or admin.host.',
+  EADDRNOTAVAIL: 'The address does not belong to this machine. Correct listen.host or admin.host.',
   EAFNOSUPPORT:
     'This machine has no IPv6. Set listen.host or admin.host to an IPv4 address, or to 0.0.0.0 instead of ::.',
   ENOTFOUND: 'This host name has no address. Correct listen.host or admin.host.',

@@ -109,7 +109,7 @@ const TOKEN_FORMS: Partial<Readonly<Record<Platform, { readonly form: RegExp; re
   android: { form: /^[\x21-\x7e]+$/, reason: 'It must be visible ASCII characters without spaces, and not empty.' },
   ios: {
     form: /^(?:[0-9a-f]{2}){1,100}$/i,
-    reason: 'On iOS it must be the device token from APNs in hex: two of 0-9 and a-f for each of at most 100 bytes.',
+    reason: 'On iOS it must be the device token from APNs in hex: two digits for each byte, at most 100 bytes.',
   },
 }
 

@@ -4,7 +4,7 @@ const SERVER_TIME = {
   type: 'integer',
   format: 'int64',
   description:
-    'In milliseconds. Once the messages of an answer are stored, the newest server time of all answers is the next since. An answer without messages may have an older one than the answer before.',
+    "In milliseconds. After storing an answer's messages, send the newest server time of all answers so far as the next since. An answer without messages may have an older server time than the previous answer.",
 }
 
 const HASHES = {
@@ -59,7 +59,10 @@ const ACK = objectOf({
 const AVATAR = objectOf({
   icon: { type: 'string' },
   image: { type: 'string', contentEncoding: 'base64', description: 'A 64x64 PNG, or empty.' },
-  hash: { type: 'string', description: 'SHA-256 (hex) of icon, newline, image; for an icon alone icon:<name>.' },
+  hash: {
+    type: 'string',
+    description: "SHA-256 (hex) of icon, newline and image. Without an image: icon: and the icon's name, not hashed.",
+  },
 })
 
 const ERROR_ANSWER = objectOf(
@@ -107,7 +110,7 @@ export const ANSWER_SCHEMAS = {
   Avatar: AVATAR,
   ErrorAnswer: ERROR_ANSWER,
   ErrorDetail: objectOf({
-    path: { type: 'string', description: 'Where, as a JSON path.' },
+    path: { type: 'string', description: 'Where the mistake is, as a JSON path.' },
     reason: { type: 'string' },
   }),
   // The error codes need a schema of their own. Some code generators name an inline enum after its property, and the

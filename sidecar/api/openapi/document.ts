@@ -17,7 +17,7 @@ const ALWAYS: readonly ApiErrorCode[] = [
 
 const ANY_SERVER = {
   url: '{address}',
-  description: 'Any sidecar: for a client that was generated from a file.',
+  description: 'Any sidecar. Write its address if your client was generated from a file.',
   variables: {
     address: { default: 'https://aprs.example.org', description: 'Address of the sidecar, without /v1.' },
   },
@@ -95,7 +95,7 @@ function paths() {
     ),
     '/v1/unregister': post(
       'unregister',
-      'Removes a device, and with the last device the station and its history',
+      'Removes a device; if it is the last of its station, also the station and its history',
       ref('UnregisterBody'),
       'UnregisterAnswer',
       ['wrong_token', 'not_registered'],

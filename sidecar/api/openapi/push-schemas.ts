@@ -8,7 +8,7 @@ const DATA = {
   seqId: text('Sequence id of the newest message; empty if it has none.'),
   to: text('The station to which the newest message is addressed.'),
   count: { type: 'string', pattern: '^[0-9]+$', description: 'Number of messages that the push announces.' },
-  collapseId: text('aprs- and the station. A later push with the same value replaces this one.'),
+  collapseId: text('aprs- followed by the station. A later push with the same value replaces this one.'),
   fromAvatarHash: text("Hash of the sender's avatar, if it has one."),
   fromAvatarIcon: text("Name of the icon in the sender's avatar, if it has one."),
   fromAvatarImage: {
@@ -90,7 +90,7 @@ function webhook(name: keyof typeof PUSH_SCHEMAS, summary: string) {
         required: true,
         content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } },
       },
-      responses: { 200: { description: 'The app received it. No answer leads back to the sidecar.' } },
+      responses: { 200: { description: 'The app received the push. It sends no answer to the sidecar.' } },
     },
   }
 }

@@ -60,9 +60,9 @@ export function avatarHash(icon: string, image: string): string {
 }
 
 function iconFault(icon: string): string | undefined {
-  if (icon.length > MAX_ICON_CHARACTERS) return `An icon's name has at most ${MAX_ICON_CHARACTERS} characters.`
+  if (icon.length > MAX_ICON_CHARACTERS) return `An icon's name must have at most ${MAX_ICON_CHARACTERS} characters.`
   // If an icon's name could contain a line break, two different avatars could have the same hash.
-  if (/\p{Cc}/u.test(icon)) return "An icon's name has no control characters."
+  if (/\p{Cc}/u.test(icon)) return "An icon's name must have no control characters."
   // Every answer with this avatar would contain an unpaired surrogate, and strict JSON parsers would refuse the answer.
   return /\p{Cs}/u.test(icon)
     ? "An icon's name must be well-formed Unicode, but it has half of a surrogate pair."
@@ -70,7 +70,7 @@ function iconFault(icon: string): string | undefined {
 }
 
 function imageFault(image: string): string | undefined {
-  if (image.length > MAX_IMAGE_CHARACTERS) return `An image has at most ${MAX_IMAGE_CHARACTERS} characters.`
+  if (image.length > MAX_IMAGE_CHARACTERS) return `An image must have at most ${MAX_IMAGE_CHARACTERS} characters.`
   if (image.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(image)) return 'It is not base64 (RFC 4648, section 4).'
   return pngFault(Buffer.from(image, 'base64'))
 }

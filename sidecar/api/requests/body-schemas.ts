@@ -56,11 +56,12 @@ const OPTIONS: Members = {
     items: { type: 'string', pattern: BLOCKED_ENTRY },
     maxItems: MAX_BLOCKED,
     description:
-      'Senders whose messages this phone does not get: callsigns, or beginnings of callsigns with a * at the end.',
+      'Senders whose messages this phone does not get: each a callsign, or a prefix of callsigns followed by *.',
   },
   anySsid: {
     type: ['boolean', 'null'],
-    description: 'Whether this phone also gets the messages to the other SSIDs of its callsign, as to shows.',
+    description:
+      'Whether this phone also gets the messages to the other SSIDs of its callsign. The member to of each message names the SSID.',
   },
   wantAcks: {
     type: ['boolean', 'null'],
@@ -75,12 +76,16 @@ const OPTIONAL_AT_REGISTER: Members = {
   since: { ...SINCE, type: ['integer', 'null'] },
   avatarHash: {
     type: ['string', 'null'],
-    description: 'SHA-256 (hex) of icon, newline, image; for an icon alone icon:<name>; empty for no avatar.',
+    description:
+      "SHA-256 (hex) of icon, newline and image. Without an image: icon: and the icon's name, not hashed. Empty for no avatar.",
   },
-  avatarIcon: { type: ['string', 'null'], description: 'Name of a built-in icon; read with avatarUpdate only.' },
+  avatarIcon: {
+    type: ['string', 'null'],
+    description: 'Name of a built-in icon; ignored unless avatarUpdate is true.',
+  },
   avatarImage: {
     type: ['string', 'null'],
-    description: 'Base64 of a 64x64 PNG, at most 24,000 characters; read with avatarUpdate only.',
+    description: 'Base64 of a 64x64 PNG, at most 24,000 characters; ignored unless avatarUpdate is true.',
   },
   avatarUpdate: {
     type: ['boolean', 'null'],

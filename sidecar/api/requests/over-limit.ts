@@ -53,7 +53,7 @@ export class OverLimit {
     this.#warned.add(warning)
     this.#log.warn(
       'client-over-limit',
-      'A client is over a limit, so its requests are dropped. If many phones share its address, or it is your own test, raise the setting in limit.',
+      'A client is over a limit, so its requests are dropped. If many phones share its address, or you are testing, raise the setting that limit names; the limit of unread answers has none.',
       { address, limit: LIMITS[limit] },
     )
   }

@@ -6,7 +6,7 @@ describe('An unusable listen address', () => {
   it('reports a listen address that the machine does not have, with a remedy', async () => {
     const error = await listenHttp(createServer(), 'http', '192.0.2.1', 0).catch((caught: unknown) => caught)
     expect(error).to.be.instanceOf(ListenError).and.include({ code: 'EADDRNOTAVAIL' })
-    expect(error).to.have.property('remedy').that.includes('does not have this address')
+    expect(error).to.have.property('remedy').that.includes('does not belong to this machine')
   })
 
   it('suggests listening on 0.0.0.0 instead of :: if the machine has no IPv6', () => {

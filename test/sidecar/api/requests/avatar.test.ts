@@ -72,7 +72,7 @@ describe('The avatar in a register call', () => {
   it('refuses an avatar image of more than 24000 characters', () => {
     expect(pngOfLength(24_000)).to.have.length(24_000)
     expect(decide({ avatarImage: pngOfLength(24_000) }).kind).to.equal('replace')
-    const reason = 'An image has at most 24000 characters.'
+    const reason = 'An image must have at most 24000 characters.'
     const refused = { kind: 'invalid', member: 'avatarImage', reason }
     expect(decide({ avatarImage: pngOfLength(24_004) })).to.deep.equal(refused)
   })
