@@ -100,7 +100,7 @@ export const LOGIN_ERRORS = {
   subject_unusable: {
     message: 'login_failed',
     remedy:
-      'The claim that identifies users is missing, or is not a text of 1 to 255 characters without control characters. Check `custom.claims.uuid`.',
+      'The claim that identifies users is missing, or is not a string of 1 to 255 characters without control characters. Check `custom.claims.uuid`.',
   },
   acr_missing: {
     message: 'sign_in_incomplete',

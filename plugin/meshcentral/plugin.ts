@@ -101,7 +101,7 @@ class PluginStart {
       onDropped: (user) =>
         server.authLog(
           'OIDC',
-          `WARN session-dropped: ${printableText(user)} was signed out, as is every other account of single sign-on where it is off: in a domain without an \`oidc\` object, or in all domains after not-taken-over.`,
+          `WARN session-dropped: ${printableText(user)} was signed out, because single sign-on is off in the account's domain: the domain has no \`oidc\` object, or a line not-taken-over says why. Other single sign-on accounts of such domains are signed out too, without a line.`,
         ),
       onMissing: (names) => this.#turnOff(`on a request it lacks ${names.join(', ')}`),
     })
@@ -114,7 +114,7 @@ class PluginStart {
     if (this.#takenDomains) return
     reportOff(
       server,
-      'was loaded too late. Add it to settings.plugins.list and restart MeshCentral. If the list has it, restart MeshCentral; until then, the built-in strategy is active',
+      "was loaded too late, so MeshCentral's built-in strategy is active. Check that settings.plugins.list names meshcompanion, then restart MeshCentral",
     )
   }
 

@@ -62,13 +62,13 @@ export const REPLACED_FUNCTIONS = [
     name: 'web.checkAllowLogin',
     file: 'pages/password-limit.ts',
     replaced: 'by the hook',
-    reason: 'Lets pages of our sessions open sockets although their address sent too many wrong passwords.',
+    reason: 'Lets pages of our sessions open sockets although their IP address sent too many wrong passwords.',
   },
   {
     name: 'db.*',
     file: 'sessions/current-work.ts',
     replaced: 'by the hook, all functions of db',
-    reason: 'Answers in the asynchronous context of the request that asked. Connection pools lose it.',
+    reason: 'Calls back in the asynchronous context of the calling request. Connection pools lose this context.',
   },
   {
     name: 'web.authenticate',

@@ -148,7 +148,7 @@ function logMissingEndSession({ authLog }: Host, domain: string, address: string
     level: 'warn',
     event: 'end-session-missing',
     message:
-      'The IdP publishes no end-session endpoint, and has none at the default address. Logouts end on the login page here, and users stay signed in there. Set `logouturl` to the page that signs users out, or to the login page.',
+      "The IdP publishes no end-session endpoint, and has none at the default address. After a logout, users see this server's login page, and stay signed in at the IdP. Set `logouturl` to the IdP's page that signs users out. If users may stay signed in there, set it to this login page.",
     domain,
     fields: { address, status },
   })

@@ -105,7 +105,8 @@ async function groupMemberships(
   if (claim !== null && !(claim === 'groups' && isOverage(claims))) return claimedMemberships(evidence, claim)
   const inToken = claim === null ? idsInToken(claims, groups) : undefined
   if (inToken) return inToken
-  if (!accessToken) throw new Error('the flow issues no access token, which the request for groups needs')
+  if (!accessToken)
+    throw new Error('the request for groups needs an access token, so `client.response_types` must contain code')
   const method = groups?.recursive ? 'transitiveMemberOf' : 'memberOf'
   const first = new URL(`${withoutTrailingSlashes(graph)}/v1.0/me/${method}/microsoft.graph.group`)
   first.searchParams.set('$select', 'id,displayName')

@@ -74,10 +74,11 @@ export function googlePreset(cloudIdentity: string, access: VendorAccess): Prese
     async memberships({ claims, accessToken, grantedScopes }, { groups, custom }) {
       // Google lets the user decline each scope separately.
       if (isGroupScopeDeclined(requestedGroupScopes(groups, custom), grantedScopes)) return []
-      if (!accessToken) throw new Error('the flow issues no access token, which the request for groups needs')
+      if (!accessToken)
+        throw new Error('the request for groups needs an access token, so `client.response_types` must contain code')
       // The API finds members by e-mail address. An address that Google has not verified could belong to another user.
       if (!isText(claims.email) || isEmailVerified(claims) !== true)
-        throw new Error('the account has no verified address')
+        throw new Error('the account has no verified e-mail address')
       const { customer_id: customerId, identitysource } = custom.presetMembers
       if (customerId === undefined && identitysource === undefined)
         throw new Error('custom.customer_id is not configured')
@@ -135,7 +136,7 @@ function membersQuery(email: string, label: string): string {
  */
 function celText(text: string): string {
   // Refuse control characters and lone surrogates. If they were removed, the result could be another user's address.
-  if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new Error('the address has characters that a search cannot contain')
+  if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new Error('the e-mail address has characters that a search cannot contain')
   return `'${text.replace(/[\\']/g, '\\$&')}'`
 }
 

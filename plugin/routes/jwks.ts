@@ -9,7 +9,8 @@ const FRESH_S = 300
 export async function jwks({ working }: Strategy, _deps: RouteDeps, _req: Request, res: Response): Promise<void> {
   const keys = working ? publishedKeys(working.settings) : []
   if (keys.length === 0) {
-    res.status(404).json({ error: 'not_found', message: 'This client has no keys.' })
+    const message = 'This client publishes no keys: none are configured, or the configuration has errors.'
+    res.status(404).json({ error: 'not_found', message })
     return
   }
   res.set('Cache-Control', `public, max-age=${FRESH_S}`)

@@ -149,6 +149,6 @@ export class CheckOutcomes {
 }
 
 const LOST_ANSWER =
-  ' The answer to the renewal before was lost. An IdP that issues each refresh token once then ends the session. The user has to sign in again.'
+  ' The answer to the previous renewal of its tokens was lost. An IdP that accepts each refresh token only once then ends the session. The user has to sign in again.'
 /** Members of an error's `details` that contain the reason of a failure. */
 const REASONS = ['error', 'errorDescription', 'reason']

@@ -56,7 +56,8 @@ async function signOut(host: RefusingHost, { settings, userId, endSessions }: Re
   host.authLog({
     level: 'info',
     event: 'refused-user-signed-out',
-    message: 'A user with an account is no longer in `groups.required`. All sessions of this user were ended.',
+    message:
+      'A user with an account is no longer in any group of `groups.required`. All sessions of this user were ended.',
     domain: settings.key,
     fields: { user: userId, ...(sessions === null ? {} : { sessions }) },
   })
@@ -68,7 +69,8 @@ async function revoke(host: RefusingHost, { settings, userId }: RefusedUser): Pr
   host.authLog({
     level: 'info',
     event: 'refused-user-rights-revoked',
-    message: 'A user with an account is no longer in `groups.required`. What group rules gave the account was revoked.',
+    message:
+      'A user with an account is no longer in any group of `groups.required`. The plugin revoked what group rules had given the account: see `siteAdmin`, `rights` (those that remain) and `left`.',
     domain: settings.key,
     fields: {
       user: userId,

@@ -39,7 +39,7 @@ export class UncheckedSessions {
       level: 'warn',
       event: 'session-unchecked',
       message:
-        'The IdP cannot be asked whether some sessions still live: they have no refresh token, and it cannot introspect them. Users whom it disables stay signed in. Allow this client refresh tokens there (`custom.scope` with `offline_access`), or set `issuer.introspection_endpoint`.',
+        'The IdP cannot be asked whether some sessions are still alive: they have no refresh token, and it introspects no access tokens. Users disabled at the IdP stay signed in. Allow this client refresh tokens at the IdP (`custom.scope` with `offline_access`), or set `issuer.introspection_endpoint`.',
       domain: this.#domainKey,
       fields: {},
     })

@@ -46,5 +46,5 @@ const NO_SESSION_KEY: Warning = {
   code: 'session_key_missing',
   path: 'settings.sessionKey',
   reason: 'is missing, so MeshCentral creates a new key at each start, and a restart signs every user out',
-  remedy: 'Write a long random text and keep it secret.',
+  remedy: 'Write a long random string and keep it secret.',
 }

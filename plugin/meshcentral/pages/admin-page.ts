@@ -143,7 +143,7 @@ class MeshAdminPage implements AdminPage {
     const { moves, onFailure } = this.#options
     const prefix = `user/${domainKey}/`
     if (!request.from.startsWith(prefix) || !request.to.startsWith(prefix)) {
-      refuse(res, 'Both accounts of a move belong to the domain of this page.')
+      refuse(res, 'Both accounts of a move must belong to the domain of this page.')
       return
     }
     const show = (outcome: NonNullable<MovePage['outcome']>) => res.redirect(303, `${MOVE_QUERY}&outcome=${outcome}`)

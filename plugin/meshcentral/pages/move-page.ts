@@ -57,9 +57,10 @@ export function movePage(page: MovePage): string {
 
 const OUTCOMES = {
   none: '',
-  moved: '<p class="ok"><b>Moved.</b> Open pages show it already, and the event log has one event.</p>',
+  moved:
+    '<p class="ok"><b>Moved.</b> Open pages already show the change, and the event log has one event about it.</p>',
   failed:
-    '<p class="fail"><b>The move is not complete.</b> The authentication log (<code>settings.authLog</code>) has the reason. The same move again completes it, and so does the next start of the server.</p>',
+    '<p class="fail"><b>The move is not complete.</b> The authentication log (<code>settings.authLog</code>) has the reason. To complete the move, start it again here, or restart the server.</p>',
 } as const
 
 function accountsForm(typed: MovePage['typed']): string {
@@ -83,7 +84,8 @@ function comparison(
 ): string {
   if (!from) return `<p class="fail">This domain has no account <b>${escapeMarkup(typed.from)}</b>.</p>`
   if (!to) return `<p class="fail">This domain has no account <b>${escapeMarkup(typed.to)}</b>.</p>`
-  if (from.id === to.id) return '<p class="fail">Both are the same account.</p>'
+  if (from.id === to.id)
+    return '<p class="fail">The old and the new account are the same. Name two different accounts.</p>'
   return [
     `<h2>What moves</h2><div class="pair">${side('Old account', from)}${side('New account', to)}</div>`,
     '<form method="post"><input type="hidden" name="action" value="move">',

@@ -168,7 +168,7 @@ export class MeshAccounts implements Accounts {
 
 function changedByDatabase({ _id }: MeshUser): LoginError {
   const remedy =
-    "MeshCentral's database does not store this account unchanged. PostgreSQL, MariaDB and MySQL allow ids of 256 characters (`user/<domain>/~oidc:<claim>`) and addresses of 249, and MariaDB and MySQL do not distinguish capital letters. Let `custom.claims.uuid` name another claim."
+    "MeshCentral's database does not store this account unchanged. PostgreSQL, MariaDB and MySQL limit ids to 256 characters (`user/<domain>/~oidc:<claim>`) and e-mail addresses to 249. MariaDB and MySQL ignore letter case. Let `custom.claims.uuid` name another claim."
   return new LoginError('host_failed', { remedy, details: { account: _id } })
 }
 

@@ -191,7 +191,7 @@ export function passwordLoginWarnings(
     ...(hasAdmin
       ? []
       : [
-          `${path}: no account that may sign in is a site admin. Name a site admin with a password in it, or set groups.siteadmin.`,
+          `${path}: no account that may sign in is a site admin. Add a site admin who has a password to this list, or set groups.siteadmin.`,
         ]),
   ]
 }

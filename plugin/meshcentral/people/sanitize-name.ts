@@ -26,6 +26,6 @@ export function sanitizeName(name: string): string {
 export function requireSafeId(domainId: string, id: UserId): void {
   if (!/['"<>&\\`]/.test(id)) return
   const remedy =
-    "Let `custom.claims.uuid` name a claim without ' \" < > & \\ and backticks, such as `sub`: MeshCentral writes ids into its pages, where this one could run as script. If an account has this id, it cannot sign in: give its rights to the user's new account, then delete it."
+    "Let `custom.claims.uuid` name a claim without ' \" < > & \\ and backticks, such as `sub`: in MeshCentral's pages, they could run as a script. An existing account with this id (`account`) cannot sign in: give its rights to the user's new account, then delete the old one."
   throw new LoginError('subject_unusable', { remedy, details: { account: userKey(domainId, id) } })
 }

@@ -47,7 +47,8 @@ export class MeshUserGroups implements UserGroups {
   async join(domainId: string, id: UserId, name: string): Promise<void> {
     const user = this.#userOf(domainId, id)
     const groupId = mirroredIds(domainId, name).find((candidate) => !this.#isTaken(candidate))
-    if (groupId === undefined) throw new Error('Other groups have the ids of the mirrored group.')
+    if (groupId === undefined)
+      throw new Error('All ids for the mirrored group belong to groups that the plugin does not mirror.')
     const group = this.#recordOf(groupId) ?? createGroup(this.#server, this.#web, user, groupId, name)
     this.#warnOfNamesake(group)
     addToGroup(this.#server, this.#web, user, group)

@@ -118,10 +118,12 @@ const LOGGED_MS = 60 * 60_000
 /** Limit of remembered log lines. Beyond it, the oldest is dropped. */
 const MOST_LOGGED = 1_000
 const WHY: Readonly<Record<Refusal, string>> = {
-  suspended: "group rules refused the user's last login. It works again after the user's next successful login.",
-  no_login: 'the user has not signed in at the IdP since loginTokenDays was set. It works after the next login.',
-  too_old: "the user's last login at the IdP is over loginTokenDays ago. It works again after the next login.",
-  unattributed: 'the request that brought it is unknown. Report this with the version of MeshCentral.',
+  suspended: "group rules refused the user's last login. The token works again after the user's next successful login.",
+  no_login:
+    "settings.plugins.meshcompanion.loginTokenDays is set, and the plugin has not recorded a login of this user yet. The token works after the user's next login.",
+  too_old:
+    "the user's last login or renewal at the IdP is more days ago than settings.plugins.meshcompanion.loginTokenDays. The token works again after the user's next login.",
+  unattributed: 'the plugin does not know which request sent the token. Report this with the version of MeshCentral.',
 }
 
 /**

@@ -73,7 +73,7 @@ export function install(installation: Installation): Installed | undefined {
   const key = cookieKey.get()
   const reason = obstacle(server, web, lockdown.sealing, cookieKey)
   if (reason !== undefined || !certificates || !key) {
-    reportOff(server, reason ?? 'failed to start: the server has no certificates')
+    reportOff(server, reason ?? 'failed to start: MeshCentral has no certificates. Restart MeshCentral')
     return undefined
   }
   const report = (error: unknown) => reportFailure(server, error)

@@ -27,7 +27,7 @@ export function obstacle(
   if (missing.length > 0) return unknown(`it lacks ${missing.join(', ')}`)
   if (cookieKey.hasUnknownForm()) return unknown('db.Get answers in an unknown form')
   const layers = layersOf(web.app)
-  if (!layers) return unknown('it lacks the list of routes in app')
+  if (!layers) return unknown('its Express app has no list of routes')
   if (firstRoute(layers, basesOf(server)) >= 0) return unknown('it had routes before it called hook_setupHttpHandlers')
   const key = cookieKey.get()
   if (!key) return 'failed to start: the database did not return the cookie key in time. Restart MeshCentral'

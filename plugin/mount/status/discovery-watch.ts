@@ -72,7 +72,8 @@ export function watchDiscovery(settings: DomainSettings, log: Log, now: () => nu
       failure = null
       log.info('discovered', 'OIDC: Discovery succeeded.', { ...about, publishedIssuer: metadata.issuer })
       for (const { member, configured, list, published } of unpublished(metadata, settings)) {
-        const message = `The IdP's ${list} lacks ${configured} (${member}), so logins may fail. Configure a value that it has, or allow this one there.`
+        const other = member === 'PKCE' ? '' : `, or use only values of that list in \`${member}\``
+        const message = `The IdP's ${list} lacks ${configured} (${member}), so logins may fail. Allow ${configured} at the IdP${other}.`
         log.warn('not-published', message, { ...about, member, configured, list, published })
       }
     },

@@ -103,7 +103,8 @@ async function redeemCode(callback: URL, frontToken: string | undefined, exchang
   const response = await oidc.authorizationCodeGrant(config, callback, checks, undefined, await proofFor(dpop, config))
   // Refuse an access token that is not bound to the client's key, because anyone who steals such a token can use it.
   if (dpop && response.token_type !== 'dpop') {
-    throw new LoginError('access_token_invalid', { details: { reason: 'it is not bound to the key of this server' } })
+    const reason = "it is not bound to this server's DPoP key, as `client.dpop_bound_access_tokens` requires"
+    throw new LoginError('access_token_invalid', { details: { reason } })
   }
   // The library guarantees an ID token, because the request expects a nonce.
   const claims = response.claims() as oidc.IDToken

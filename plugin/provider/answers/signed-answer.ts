@@ -120,7 +120,7 @@ function single(answer: URLSearchParams, name: string): string | undefined {
 
 function notSigned(parameters: URLSearchParams): LoginError {
   const error = single(parameters, 'error')
-  return invalid('it is not signed, or there are several', error === undefined ? {} : { error })
+  return invalid('it must have exactly one parameter `response`, a signed JWT', error === undefined ? {} : { error })
 }
 
 function invalid(reason: string, details: Readonly<Record<string, unknown>> = {}): LoginError {

@@ -64,4 +64,4 @@ function assertSuffices(idClaims: Claims, names: DomainSettings['custom']['claim
 
 const NO_ID = 'The ID token lacks the claim of `custom.claims.uuid`, and UserInfo did not answer.'
 const MAY_BE_DENIED =
-  'UserInfo did not answer. It could have denied the e-mail address that identifies users (`custom.claims.uuid`). Repair UserInfo, or have the IdP put `email_verified` into the ID token. If the IdP never sends that claim, set `issuer.userinfo_endpoint` to false.'
+  'UserInfo did not answer, so the e-mail address that identifies users (`custom.claims.uuid`) may be unverified. Repair UserInfo, or have the IdP put `email_verified` into the ID token. If the IdP never sends that claim, set `issuer.userinfo_endpoint` to false.'

@@ -46,7 +46,7 @@ function remedyFor(refusal: RefusedExchange): string | undefined {
   const name = endpoint.replaceAll('_', ' ')
   const isAuthenticated = AUTHENTICATED.includes(endpoint)
   if (isAuthenticated && isClientRefused(status, error))
-    return `${CLIENT_REFUSED} \`client.${methodMember(endpoint)}\` are the ones that the IdP has. ${KEYCLOAK}`
+    return `${CLIENT_REFUSED} \`client.${methodMember(endpoint)}\` match the client's settings at the IdP. ${KEYCLOAK}`
   if (isAuthenticated && isAboutPkce(refusal)) return PKCE_REFUSED
   if (endpoint === 'userinfo_endpoint' && (status === 401 || status === 403)) return USERINFO_REFUSED
   const remedy = error === undefined ? undefined : REMEDIES[error]
@@ -81,7 +81,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   invalid_grant:
     'The IdP did not redeem the authorization code. Check that exactly `client.redirect_uri` is registered there, that the code arrived at once (it expires after a minute or less), and both clocks.',
   unauthorized_client:
-    'The client may not do this at the IdP. Allow `client.client_id` the authorization code flow there (in Keycloak: Standard flow).',
+    'The IdP does not allow the client this request. Allow `client.client_id` the authorization code flow there (in Keycloak: Standard flow).',
   unsupported_grant_type: 'Allow the client the grant type authorization_code at the IdP.',
   invalid_scope:
     'The IdP does not know a scope, or does not grant it to this client. See `groups.scope` and `custom.scope`.',

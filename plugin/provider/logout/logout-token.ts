@@ -84,11 +84,11 @@ function readClaims(claims: Claims, { issuer, clientId }: LogoutTokenRules): Log
   }
   // Refuse a token with a nonce, because it may be an ID token.
   if (nonce !== undefined) return 'it has a nonce'
-  if (!isText(jti)) return `jti is ${jti === undefined ? 'missing' : `not a text: received ${kindOf(jti)}`}`
+  if (!isText(jti)) return `jti is ${jti === undefined ? 'missing' : `not a non-empty string: received ${kindOf(jti)}`}`
   if (sub === undefined && sid === undefined) return 'both sub and sid are missing'
-  if (sub !== undefined && !isText(sub)) return `sub is not a text: received ${kindOf(sub)}`
+  if (sub !== undefined && !isText(sub)) return `sub is not a non-empty string: received ${kindOf(sub)}`
   // Do not quote the `sid`, because the id of a session is a secret.
-  if (sid !== undefined && !isText(sid)) return `sid is not a text: received ${kindOf(sid)}`
+  if (sid !== undefined && !isText(sid)) return `sid is not a non-empty string: received ${kindOf(sid)}`
   const refusedFromS = Math.min(isTime(exp) ? exp : Number.POSITIVE_INFINITY, Number(iat) + MAX_AGE_S + 1)
   return { issuer: iss, subject: sub ?? null, sid: sid ?? null, jti, refusedFromS }
 }
@@ -115,12 +115,14 @@ function quote(value: unknown): string {
 function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing'
   return value === ''
-    ? 'an empty text'
+    ? 'an empty string'
     : value === null
       ? 'null'
       : Array.isArray(value)
-        ? 'a list'
-        : `a ${typeof value}`
+        ? 'an array'
+        : typeof value === 'object'
+          ? 'an object'
+          : `a ${typeof value}`
 }
 
 function isTime(value: unknown): value is number {

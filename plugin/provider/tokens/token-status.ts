@@ -41,10 +41,10 @@ export function tokenVerbs(
       try {
         const { active, error } = await oidc.tokenIntrospection(config, token, { token_type_hint: kind })
         if (active) return true
-        if (error !== undefined) throw unclear('the answer says inactive and an error at the same time')
+        if (error !== undefined) throw unclear('the introspection answer has both `active: false` and an error')
         const userInfo = endpointAddress(metadata, credentials, 'userinfo_endpoint')
         if (kind !== 'access_token' || !userInfo || !(await isAccepted(config, token, userInfo))) return false
-        throw unclear('the IdP calls tokens inactive that its UserInfo endpoint accepts')
+        throw unclear('introspection calls the token inactive, but the UserInfo endpoint accepts it')
       } catch (error) {
         throw translateTokenFault(error, 'introspection_failed')
       }

@@ -36,7 +36,7 @@ export async function readInitiation(
   const issuer = parameter('iss')
   if (issuer !== undefined && issuer !== settings.issuer.issuer && issuer !== (await client.issuerName())) {
     // The host's query parser may turn `iss[toString]=x` into an object, which must not be logged as text.
-    const iss = typeof issuer === 'string' ? issuer : 'not one text'
+    const iss = typeof issuer === 'string' ? issuer : 'not one string'
     throw new LoginError('initiation_refused', { details: { iss } })
   }
   const hint = readHint(parameter('login_hint'))

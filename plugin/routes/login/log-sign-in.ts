@@ -11,7 +11,7 @@ export function logSignIn(host: Host, req: Request, domain: string, { id: user }
       level: 'warn',
       event: 'groups-not-mirrored',
       message:
-        'A user is in more than 1,000 groups to mirror, and joined no further one. Name the groups that you need in `groups.sync.filter`.',
+        'A user is in more than 1,000 groups to mirror, so the plugin added the user to no further group. Name the groups that you need in `groups.sync.filter`.',
       domain,
       fields: { user, groups: tooMany },
     })

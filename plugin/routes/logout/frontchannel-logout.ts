@@ -63,7 +63,7 @@ function sidIn(req: Request, issuer: string): string | null {
   const [sid = ''] = sids
   if (issuers.length === 1 && sids.length === 1 && issuers[0] === issuer && sid !== '') return sid
   throw new LoginError('logout_token_invalid', {
-    details: { reason: 'the request needs one iss, that of this domain, and one sid' },
+    details: { reason: 'the request must have one `sid`, and one `iss` that is the issuer of this domain' },
     remedy:
       'A front-channel logout ended no session. Check that the IdP sends `iss` and `sid` ("session required"), and uses the address of this domain. If no user logged out there, a stranger may be probing this server.',
   })

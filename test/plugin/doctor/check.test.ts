@@ -22,7 +22,7 @@ const LOADED = {
   cert: 'mesh.example.com',
   plugins: { enabled: true, list: ['meshcompanion'], meshcompanion: { loginTokenDays: 30 } },
   authLog: '/var/log/mesh-auth.log',
-  sessionKey: 'a long random text',
+  sessionKey: 'a long random string',
 }
 
 /** Runs the command in this process with this function to read files. */

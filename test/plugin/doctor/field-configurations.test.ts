@@ -25,7 +25,12 @@ function checkText(text: string, ...args: readonly string[]) {
 function checkWithPlugin(name: string) {
   const config = JSON.parse(textOf(name).replace('\ufeff', ''))
   const plugins = { enabled: true, list: ['meshcompanion'] }
-  const settings = { ...config.settings, plugins, authLog: '/var/log/mesh-auth.log', sessionKey: 'a long random text' }
+  const settings = {
+    ...config.settings,
+    plugins,
+    authLog: '/var/log/mesh-auth.log',
+    sessionKey: 'a long random string',
+  }
   return checkText(JSON.stringify({ ...config, settings }), '--meshcentral')
 }
 

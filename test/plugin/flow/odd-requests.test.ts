@@ -114,7 +114,7 @@ describe('malformed requests at a server that parses queries and bodies into obj
   it('refuses a third-party-initiated login if its iss is not a string', async () => {
     await fetch(`${host.url}auth-oidc?iss[toString]=x`, { redirect: 'manual' })
     expect(host.authLog.splice(0).map(({ fields }) => [fields.code, fields.iss])).to.deep.equal([
-      ['initiation_refused', 'not one text'],
+      ['initiation_refused', 'not one string'],
     ])
   })
 })

@@ -274,7 +274,9 @@ describe('azure preset', () => {
       expect(await reasonOf(memberships({ claim: 'groups' }, overage))).to.match(/ with 403$/)
       const noToken = { claims: { hasgroups: true }, accessToken: null }
       const preset = azurePreset(api.url, vendorAccess())
-      expect(await reasonOf(preset.memberships(noToken, settings({ claim: 'groups' })))).to.match(/no access token/)
+      expect(await reasonOf(preset.memberships(noToken, settings({ claim: 'groups' })))).to.match(
+        /needs an access token/,
+      )
       expect(await reasonOf(memberships(roles, { _claim_names: { roles: 'src1' } }))).to.match(
         /refers to another place$/,
       )

@@ -97,7 +97,7 @@ export function failuresContract(subject: () => Subject): void {
 
   it('requests no groups without an access token, and reports them as unknown', async () => {
     expect(await reasonOf(memberships(vendorAccess(), null))).to.equal(
-      'the flow issues no access token, which the request for groups needs',
+      'the request for groups needs an access token, so `client.response_types` must contain code',
     )
     expect(subject().api.requests).to.deep.equal([])
   })

@@ -180,7 +180,7 @@ describe('google preset', () => {
       { email: [ALICE], email_verified: true },
       { email_verified: true, preferred_username: ALICE },
     ]) {
-      expect(await reasonOf(memberships({}, claims))).to.equal('the account has no verified address')
+      expect(await reasonOf(memberships({}, claims))).to.equal('the account has no verified e-mail address')
     }
     expect(api.requests).to.deep.equal([])
   })

@@ -253,7 +253,7 @@ describe('session checks', () => {
     await look()
     await clock.advance(EVERY_MS)
     expect(lines.map(({ event }) => event)).to.deep.equal(['session-check-failed', 'session-ended'])
-    expect(lines[1]?.message).to.match(/answer to the renewal before was lost.*sign in again/)
+    expect(lines[1]?.message).to.match(/answer to the previous renewal of its tokens was lost.*sign in again/)
   })
 
   for (const [condition, options] of [
