@@ -75,7 +75,7 @@ class AdminHandler {
     const [, folder, call = ''] = /^(\/[a-z]+\/)([^/]+)$/.exec(path) ?? []
     const page = this.#pages.get(path) ?? this.#pages.get(`${folder}CALL`)
     if (!page) {
-      const message = `There are ${[...this.#pages.keys(), ...this.#commands.keys()].join(', ')}.`
+      const message = `There is no such page. These pages and commands exist: ${[...this.#pages.keys(), ...this.#commands.keys()].join(', ')}.`
       return send(response, jsonPage(404, { error: 'not_found', message }))
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') return refuseMethod(response, 'GET, HEAD')
@@ -97,7 +97,13 @@ async function runCommand(
   // Browsers send the header Origin with every POST. Such requests are refused, so that a web page that the operator
   // visits cannot fill the disk or remove a station.
   if (request.headers.origin !== undefined)
-    return send(response, jsonPage(403, { error: 'forbidden', message: 'Web pages may not use this.' }))
+    return send(
+      response,
+      jsonPage(403, {
+        error: 'forbidden',
+        message: 'Requests from web pages are refused. Use another program, such as curl.',
+      }),
+    )
   send(response, await command(received.kind === 'whole' ? received.bytes : Buffer.alloc(0)))
 }
 

@@ -58,7 +58,7 @@ export function createShutdown(clock: Clock, log: Log): Shutdown {
     } catch (error) {
       log.warn(
         'close-failed',
-        'A part did not close in time or failed to close; nothing that was acknowledged is lost.',
+        'A part of the sidecar failed to close, or exceeded its time limit. Nothing that was acknowledged is lost.',
         {
           part: name,
           error,

@@ -144,7 +144,10 @@ function notifyRequest(body: Buffer): { readonly station: StationKey; readonly t
 }
 
 function wrongAfter(): Page {
-  return jsonPage(400, { error: 'invalid_request', message: 'after must be a station, such as N0CALL-7.' })
+  return jsonPage(400, {
+    error: 'invalid_request',
+    message: 'The parameter "after" must be a station, such as N0CALL-7.',
+  })
 }
 
 function notRegistered(): Page {

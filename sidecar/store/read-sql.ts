@@ -18,7 +18,7 @@ export function readSql(file: URL, literals: SqlLiterals = {}): string {
   const text = readFileSync(file, 'utf8').replace(HEAD_COMMENT, '')
   return text.replaceAll(NAMED_LITERAL, (_literal, name: string) => {
     const value = literals[name]
-    if (value === undefined) throw new Error(`${file.pathname} names ${name}, which has no value.`)
+    if (value === undefined) throw new Error(`${file.pathname}: the named literal ${name} was given no value.`)
     return `${typeof value === 'number' ? value : `'${value}'`} /* ${name} */`
   })
 }

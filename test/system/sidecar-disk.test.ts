@@ -90,7 +90,7 @@ describe('The disk of a sidecar process', () => {
     const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env })
     expect(status).to.equal(78)
     expect(stdout).to.match(
-      /^database: The disk failed to read or write the database.* \(its file system locks no files\)/m,
+      /^database: The disk failed to read or write the database.* \(its file system does not support file locks\)/m,
     )
   })
 

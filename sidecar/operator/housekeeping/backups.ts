@@ -170,10 +170,14 @@ class BackupFolder implements Backups {
     if (this.#stopping.signal.aborted) return { kind: 'failed', code: 'stopping', message: 'The sidecar is stopping.' }
     const { metrics, log } = this.#parts
     metrics.count('backups_failed')
-    log.error('backup-failed', 'Could not make a backup; the next one is tried tomorrow, or on request.', {
-      folder: this.#folder,
-      error,
-    })
+    log.error(
+      'backup-failed',
+      'Could not make a backup. The sidecar tries again at the next daily backup. To try sooner, send POST /backup to the operator port.',
+      {
+        folder: this.#folder,
+        error,
+      },
+    )
     return { kind: 'failed', code, message }
   }
 

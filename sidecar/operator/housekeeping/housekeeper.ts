@@ -57,11 +57,11 @@ export class Housekeeper {
         await this.#expire()
         await this.#tidy()
       })
-      if (this.#isFailing) log.info('housekeeping-recovered', 'The housekeeping works again.')
+      if (this.#isFailing) log.info('housekeeping-recovered', 'Housekeeping works again.')
       this.#isFailing = false
     } catch (error) {
       metrics.count('housekeeping_failed')
-      if (!this.#isFailing) log.error('housekeeping-failed', 'The housekeeping failed; retrying every hour.', { error })
+      if (!this.#isFailing) log.error('housekeeping-failed', 'Housekeeping failed; retrying every hour.', { error })
       this.#isFailing = true
     }
   }

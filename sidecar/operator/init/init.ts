@@ -49,7 +49,7 @@ export async function init(directory: string, flagValues: Answers, conversation:
   }
   if (!files.hasCertificate)
     conversation.say(
-      `${folder} has no ${CERTIFICATE.certFile} and ${CERTIFICATE.keyFile}, so the API will serve only a proxy on this machine.`,
+      `${folder} does not have both ${CERTIFICATE.certFile} and ${CERTIFICATE.keyFile}, so only a proxy on this machine will reach the API.`,
     )
   return { kind: 'written', file }
 }

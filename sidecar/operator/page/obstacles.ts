@@ -18,7 +18,7 @@ export const OBSTACLES = {
     'The filters have no room for some stations, so their messages do not arrive. Raise aprsis.maxConnections.',
   messages_not_stored: 'The database accepts no writes, so messages are neither stored nor acknowledged.',
   database_replaced:
-    'The database file was deleted or replaced. New messages are lost when this process ends, so they are not acknowledged. Put the file back, and restart the sidecar.',
+    'The database file was deleted or replaced. New messages are lost when this process ends, so they are not acknowledged. Before you restart the sidecar, do what the remedy in the log event database-gone says.',
   push_tokens_doubted:
     'A push gateway rejects every token, probably because its credentials belong to another app. Its notifications wait. Check the credentials in push.',
   push_credentials_refused:

@@ -71,7 +71,7 @@ function lastPush({ lastPush: result }: ShownDevice): Html {
 }
 
 function messageTable(messages: readonly MessageReport[]): Html {
-  if (messages.length === 0) return html`<div class="card none">No message in the ring.</div>`
+  if (messages.length === 0) return html`<div class="card none">No messages are stored for this station.</div>`
   const rows = messages.map(
     ({ from, to, seqId, time: stamp, ackedAt }) =>
       html`<tr><td class="fit">${time(stamp)}</td><td>${from}</td><td>${to}</td><td>${seqId === '' ? '–' : seqId}</td><td class="fit">${ackedAt === null ? 'no' : time(ackedAt)}</td><td class="fit"><code>${stamp}</code></td></tr>`,

@@ -62,7 +62,8 @@ type Listening = Pick<UpstreamState, 'listener' | 'listeners' | 'others'>
  */
 export function renderListeners({ listener, listeners, others }: Listening): Html | undefined {
   if (listener !== null && listeners.wanted === 1 && others.length === 0) return undefined
-  const thisInstance = listener === null ? 'This instance does not listen.' : 'This instance listens.'
+  const thisInstance =
+    listener === null ? 'This instance does not listen to APRS-IS.' : 'This instance listens to APRS-IS.'
   const line = html`<p class="soft">${thisInstance} ${listeners.held} of ${listeners.wanted} listeners are active.</p>`
   if (others.length === 0) return line
   return html`${line}<div class="card scroll" role="region" aria-label="Other listeners" tabindex="0"><table>

@@ -39,7 +39,7 @@ export function watchEventLoop(
 
   metrics.gauge(
     'event_loop_lag_seconds',
-    '99th percentile of the delay of tasks, in the worst ten seconds of the last minute',
+    'Delay of the event loop: the highest 99th percentile of any ten seconds in the last minute',
     () => {
       // Each measured delay includes the interval of the measurement. So that interval is subtracted.
       const lateS = Math.max(...finished, delays.percentile(99)) / NS_PER_S - RESOLUTION_MS / MS_PER_S

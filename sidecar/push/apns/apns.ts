@@ -17,7 +17,7 @@ type Given = Readonly<Record<'keyFile' | 'keyId' | 'teamId' | 'topic', string>>
 
 // The text for one reason with two names: APNs sends `BadEnvironmentKeyInToken`, but its documentation says
 // `BadEnvironmentKeyIdInToken`.
-const OTHER_ENVIRONMENT = 'the signing key is for the other environment (push.apns.production)'
+const OTHER_ENVIRONMENT = 'the signing key is for the other APNs environment (check push.apns.production)'
 
 /**
  * The outcome for each reason that APNs returns. Source:
@@ -26,22 +26,25 @@ const OTHER_ENVIRONMENT = 'the signing key is for the other environment (push.ap
 const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>> = {
   Unregistered: ['token_gone', 'the app was removed'],
   ExpiredToken: ['token_gone', 'the device token has expired'],
-  BadDeviceToken: ['token_gone', 'no device token, or one of the other environment (push.apns.production)'],
+  BadDeviceToken: [
+    'token_gone',
+    'not a device token, or one for the other APNs environment (check push.apns.production)',
+  ],
   DeviceTokenNotForTopic: ['token_gone', 'the token belongs to another app than push.apns.topic says'],
-  MissingDeviceToken: ['token_gone', 'there is no device token'],
+  MissingDeviceToken: ['token_gone', 'the request had no device token'],
   TooManyRequests: ['try_later', 'too many notifications to this phone'],
   TooManyProviderTokenUpdates: ['try_later', 'the signing key was used for too many tokens'],
   InternalServerError: ['try_later', 'internal error of APNs'],
   ServiceUnavailable: ['try_later', 'APNs is not available'],
-  Shutdown: ['try_later', 'the APNs server shuts down'],
+  Shutdown: ['try_later', 'the APNs server is shutting down'],
   IdleTimeout: ['try_later', 'APNs closed an idle connection'],
-  ExpiredProviderToken: ['unauthorized', 'the provider token is too old, though it is new'],
+  ExpiredProviderToken: ['unauthorized', 'APNs says that a new provider token has already expired'],
   InvalidProviderToken: [
     'unauthorized',
     'push.apns.keyFile, keyId and teamId may not belong together, or the key was revoked',
   ],
-  MissingProviderToken: ['unauthorized', 'there was no provider token'],
-  BadTopic: ['unauthorized', 'push.apns.topic is no bundle id'],
+  MissingProviderToken: ['unauthorized', 'the request had no provider token'],
+  BadTopic: ['unauthorized', 'push.apns.topic is not a bundle id'],
   MissingTopic: ['unauthorized', 'push.apns.topic is missing'],
   TopicDisallowed: ['unauthorized', 'the signing key may not send to push.apns.topic'],
   BadEnvironmentKeyInToken: ['unauthorized', OTHER_ENVIRONMENT],
@@ -56,7 +59,7 @@ const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>>
 const BY_CLOCK: ReadonlySet<string> = new Set(['ExpiredProviderToken', 'InvalidProviderToken'])
 
 /** The outcome for a string that cannot be a device token. */
-const NO_TOKEN: PushOutcome = { kind: 'token_gone', reason: 'it is no device token', unasked: true }
+const NO_TOKEN: PushOutcome = { kind: 'token_gone', reason: 'the push token is not a device token', unasked: true }
 
 /** A device token that no phone has. */
 const UNKNOWN_TOKEN = '0'.repeat(64)

@@ -65,7 +65,7 @@ export class WatchedGateway {
     if (outcome.kind !== 'token_gone' || 'unasked' in outcome || !wasDoubted) return outcome
     return {
       kind: 'unauthorized',
-      reason: `${outcome.reason}; the gateway says this of every token. ${REMEDIES[platform]}`,
+      reason: `${outcome.reason}; the gateway reports every token dead. ${REMEDIES[platform]}`,
     }
   }
 
@@ -102,7 +102,7 @@ export class WatchedGateway {
     else
       log.error(
         'push-unauthorized',
-        'A push gateway refuses the sidecar, so its notifications wait. Mend what the reason names.',
+        'A push gateway refuses the sidecar, so its notifications wait. Correct what the reason names.',
         { platform, reason },
       )
   }
@@ -115,12 +115,16 @@ export class WatchedGateway {
     if (this.#kills.doubts)
       log.error(
         'push-tokens-doubted',
-        `A push gateway reported ${SUSPICIOUS_KILLS} tokens in a row dead, so it probably belongs to another app. No more tokens are removed, and notifications wait. ${REMEDIES[platform]}`,
+        `A push gateway reported ${SUSPICIOUS_KILLS} tokens in a row dead, so its credentials probably belong to another app. No more tokens are marked dead, and its notifications wait. ${REMEDIES[platform]}`,
         { platform },
       )
     else
-      log.info('push-tokens-trusted', 'A push gateway accepts notifications again; dead tokens are removed again.', {
-        platform,
-      })
+      log.info(
+        'push-tokens-trusted',
+        'A push gateway accepts notifications again, so its reports of dead tokens are trusted again.',
+        {
+          platform,
+        },
+      )
   }
 }

@@ -182,7 +182,7 @@ async function connect({ projectId, clientEmail, privateKey }: ServiceAccount, h
       const transporterOptions = { agent: httpAgent }
       const google = new JWT({ email: clientEmail, key: privateKey, scopes: [SCOPE], transporterOptions })
       const { access_token, expiry_date } = await google.authorize()
-      if (!access_token) throw new Error('The answer has no access token.')
+      if (!access_token) throw new Error("Google's answer has no access token.")
       return { access_token, expires_in: ((expiry_date ?? 0) - Date.now()) / 1000 }
     },
   }

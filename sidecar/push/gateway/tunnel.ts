@@ -128,7 +128,7 @@ function decode(text: string): Buffer {
 }
 
 function refusal(code: 'PROXY_REFUSED' | 'PROXY_UNUSABLE'): Error {
-  return Object.assign(new Error('The proxy opened no tunnel'), { code })
+  return Object.assign(new Error('The proxy did not open a tunnel'), { code })
 }
 
 function hostOf(proxy: string): string {

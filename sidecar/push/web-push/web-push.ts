@@ -18,7 +18,7 @@ import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 
 // The reason that is logged when a push service refuses the sidecar's VAPID signature. The sidecar retries the
 // notification, because the usual cause is a wrong clock, which is temporary.
-const SIGNATURE = 'does not accept our signature'
+const SIGNATURE = "does not accept the sidecar's signature"
 
 /**
  * The outcome for each HTTP status of a push service. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. No status has
@@ -29,11 +29,11 @@ const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>>
   401: ['try_later', SIGNATURE],
   403: ['try_later', SIGNATURE],
   404: ['token_gone', 'does not know the subscription'],
-  408: ['try_later', 'waited for the notification in vain'],
+  408: ['try_later', 'did not receive the whole notification in time'],
   410: ['token_gone', 'says that the subscription has ended'],
   413: ['try_later', 'finds the notification too big'],
-  429: ['try_later', 'had too many notifications'],
-  507: ['phone_away', 'keeps nothing for a phone that is off line'], // ntfy answers with this status
+  429: ['try_later', 'received too many notifications'],
+  507: ['phone_away', 'keeps no notifications for an offline phone'], // ntfy answers with this status
 }
 
 /** HTTP statuses with several meanings. The text of the push service's answer shows which one applies. */
@@ -42,11 +42,22 @@ const WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
   // Texts of FCM, Mozilla and Apple for a subscription that was made with another VAPID key.
   [
     /correspond to the credentials used|VAPID public key mismatch|VapidPkHashMismatch/i,
-    ['token_gone', 'says that the subscription was made with another key than ours'],
+    ['token_gone', "says that the subscription was made with a VAPID key other than the sidecar's"],
   ],
   // The error code in an answer of ntfy. ntfy never checks signatures. Its 401 and 403 mean that access is denied.
-  [/"code":\s*40[13]\d\d\b/, ['try_later', 'does not let us write: its access rules must let everyone write to up*']],
+  [
+    /"code":\s*40[13]\d\d\b/,
+    ['try_later', 'does not let the sidecar write: its access rules must let everyone write to up*'],
+  ],
 ]
+
+/** The outcome for a push token to which nothing can be sent. */
+const NO_SUBSCRIPTION: PushOutcome = {
+  kind: 'token_gone',
+  reason:
+    'the push token is not a Web Push subscription, or its push service is in a private network (push.webpush.allowPrivate)',
+  unasked: true,
+}
 
 /**
  * Number of bytes that encryption adds: 86 of header (salt, record size, public key) before the encrypted text, and 17
@@ -133,8 +144,7 @@ class WebPushGateway implements PushGateway {
 
   async #send(pushToken: string, notification: Notification, signal: AbortSignal): Promise<PushOutcome> {
     const parsed = parseSubscription(pushToken, this.#parts.allowPrivate)
-    if ('problems' in parsed)
-      return { kind: 'token_gone', reason: 'it is no subscription to a public push service', unasked: true }
+    if ('problems' in parsed) return NO_SUBSCRIPTION
     const { endpoint } = parsed.subscription
     const { hostname } = new URL(endpoint)
     const afterMs = this.#shares.enter(hostname)
@@ -212,7 +222,7 @@ async function outcomeOf(answer: IncomingMessage, endpoint: string, now: number)
 }
 
 function otherStatus(status: number): string {
-  if (status < 400) return 'redirects, which is not followed'
+  if (status < 400) return 'answers with a redirect, which the sidecar does not follow'
   return status < 500 ? 'refuses the notification' : 'is not available'
 }
 

@@ -107,11 +107,11 @@ async function obstacleIn({ query }: Queries): Promise<FillError | undefined> {
   if (state.stations > 0)
     return new FillError(
       `The PostgreSQL database has stations already (${state.stations}).`,
-      'Name another database. If you do not need its stations, drop its schema mesh_companion.',
+      'Name another database in --move-to. If you do not need the stations in this one, drop its schema mesh_companion.',
     )
   if (state.instances.length === 0) return undefined
   return new FillError(
-    `Instances are at work on the PostgreSQL database: ${state.instances.join(', ')}.`,
+    `These instances use the PostgreSQL database: ${state.instances.join(', ')}.`,
     'Stop them, and start them again after the move.',
   )
 }
@@ -209,7 +209,7 @@ function identityOf({ station, addressee, source, seqId, text }: DroppedMessage)
   return messageIdentity({ from: source, to: addressee ?? station, seqId, text })
 }
 
-/** Formats counts: `stations 12, devices 14, avatars 3, messages 600, dropped ones 20`. */
+/** Formats counts: `stations 12, devices 14, avatars 3, messages 600, dropped messages 20`. */
 export function countsInWords({ stations, devices, avatars, messages, dropped }: ContentCounts): string {
-  return `stations ${stations}, devices ${devices}, avatars ${avatars}, messages ${messages}, dropped ones ${dropped}`
+  return `stations ${stations}, devices ${devices}, avatars ${avatars}, messages ${messages}, dropped messages ${dropped}`
 }

@@ -34,7 +34,7 @@ export async function inspectDatabase(path: string): Promise<Inspection> {
 }
 
 async function inspectFile(path: string, isFile: boolean, size: number): Promise<Inspection> {
-  if (!isFile) throw new StoreError('database_not_writable', { cause: new Error(`${path} is no file`) })
+  if (!isFile) throw new StoreError('database_not_writable', { cause: new Error(`${path} is not a file`) })
   await access(path, constants.R_OK | constants.W_OK)
   if (size === 0) return 'new'
   const connection = await connect(path, 0)
@@ -55,7 +55,7 @@ async function makeDatabase(folder: string): Promise<void> {
   } catch (error) {
     // No other process can have locked this new file. So the file system does not support locks.
     if (toStoreError(error).code !== 'database_locked') throw error
-    throw new StoreError('disk_failing', { cause: new Error('its file system locks no files') })
+    throw new StoreError('disk_failing', { cause: new Error('its file system does not support file locks') })
   }
 }
 

@@ -19,7 +19,7 @@ describe('APNs through node-apn', () => {
       ['TooManyProviderTokenUpdates', 429, 'try_later', /signing key/],
       ['InternalServerError', 500, 'try_later', /internal error/],
       ['ServiceUnavailable', 503, 'try_later', /not available/],
-      ['Shutdown', 503, 'try_later', /shuts down/],
+      ['Shutdown', 503, 'try_later', /shutting down/],
       ['SomethingNew', 502, 'try_later', /^SomethingNew \(status 502\)$/],
       ['InvalidProviderToken', 403, 'unauthorized', /push\.apns\.keyFile, keyId and teamId/],
       ['TopicDisallowed', 403, 'unauthorized', /push\.apns\.topic/],

@@ -38,7 +38,7 @@ describe('The SQL files', () => {
   it('readSql inserts constants into an SQL file, and throws if a value is missing', () => {
     const file = SCHEMA_FILES.find((item) => item.href.endsWith('take-name.sql')) as URL
     expect(readSql(file, { LEASE_MS: 1 })).to.include('>= 1 /* LEASE_MS */')
-    expect(() => readSql(file)).to.throw('names LEASE_MS, which has no value')
+    expect(() => readSql(file)).to.throw('the named literal LEASE_MS was given no value')
   })
 
   it('creating the PostgreSQL schema runs every file of the schema', () => {

@@ -148,7 +148,11 @@ export class StationCopy {
       try {
         listener()
       } catch (error) {
-        this.#log.error('station-listener-failed', 'A listener to changes of the registry failed.', { error })
+        this.#log.error(
+          'station-listener-failed',
+          'A listener for changes of the registered stations failed. Please report this as a bug, with the error.',
+          { error },
+        )
       }
     }
   }

@@ -60,7 +60,9 @@ async function assertRoom(database: Database, path: string): Promise<void> {
   })
   const free = await freeBytes(path)
   if (free < bytes + LEAVE_FREE_BYTES) {
-    const cause = new Error(`${bytes} bytes to copy, ${free} free, of which ${LEAVE_FREE_BYTES} are left to others`)
+    const cause = new Error(
+      `the backup needs ${bytes} bytes, and ${LEAVE_FREE_BYTES} bytes must stay free, but only ${free} bytes are free`,
+    )
     throw new StoreError('disk_full', { cause })
   }
 }

@@ -19,7 +19,7 @@ export interface FileWatch {
 const CHECK_EVERY_MS = 3000
 
 const REMEDY =
-  'Save the data of the process with POST /backup on the operator port. Then stop it, restore that backup and start it again. Or move the same file back.'
+  'Do not stop the sidecar yet. If the original file still exists, move it back (a copy does not help). Otherwise send POST /backup to the operator port, stop the sidecar, restore that backup and start the sidecar again.'
 
 /**
  * Watches the files of the open database at `path`. If its file is deleted or replaced, SQLite does not notice: it

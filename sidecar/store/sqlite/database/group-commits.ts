@@ -156,7 +156,10 @@ class GroupCommits implements Database {
     const tooLate = new Promise<void>((resolve) => {
       timer = this.#clock.after(CLOSE_LIMIT_MS, () => {
         this.#rejectAll()
-        this.#log.warn('store-close-late', 'The database did not finish in time; what was still waiting is not stored.')
+        this.#log.warn(
+          'store-close-late',
+          'The database did not finish in time, so waiting reads and writes were dropped. Nothing that was acknowledged is lost.',
+        )
         resolve()
       })
     })
@@ -178,9 +181,13 @@ class GroupCommits implements Database {
       const kind: Write<unknown, unknown> = { run: async (tx) => [await last({ ...tx, last: tx.all })] }
       void this.#runner.commit([{ kind, input: undefined, rows: 1, resolve: () => resolve(), reject }])
     }).catch((error: unknown) => {
-      this.#log.warn('store-close-unclean', 'The database was closed without its last entry; this loses nothing.', {
-        error,
-      })
+      this.#log.warn(
+        'store-close-unclean',
+        'The database was closed without its final write. No message is lost, but phones may be notified again.',
+        {
+          error,
+        },
+      )
     })
     await this.#connection.close().catch((error: unknown) => {
       this.#log.warn('store-close-failed', 'The database could not be closed; this loses nothing.', { error })

@@ -34,7 +34,7 @@ export async function rememberLog(path: string, clock: Pick<Clock, 'now'>, log: 
         await rename(`${file}-wal`, aside)
         log.warn(
           'database-log-left',
-          'The log of the lost database was moved aside, because it belongs to no other file.',
+          'The database file was lost, so its write-ahead log was renamed. Otherwise, the next start would apply the log to another file.',
           {
             file: aside,
           },
@@ -42,7 +42,7 @@ export async function rememberLog(path: string, clock: Pick<Clock, 'now'>, log: 
       } catch (error) {
         log.error(
           'database-log-left',
-          'The log of the lost database is still there. Move it away before the next start.',
+          'The database file was lost, but its write-ahead log could not be renamed. Move the log away before the next start.',
           {
             file: `${file}-wal`,
             error,

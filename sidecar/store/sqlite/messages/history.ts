@@ -81,7 +81,11 @@ class StoredFeed implements Feed {
       try {
         listener(messages)
       } catch (error) {
-        this.#log.error('history-listener-failed', 'A listener to what is stored failed.', { error })
+        this.#log.error(
+          'history-listener-failed',
+          'A listener for stored messages failed. Please report this as a bug, with the error.',
+          { error },
+        )
       }
     }
   }

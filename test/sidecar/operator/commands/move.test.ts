@@ -115,7 +115,7 @@ describe('The move of a database file to PostgreSQL', () => {
     const bytes = await readFile(files.path())
 
     const { done, lines } = await move()
-    expect(lines.join('\n')).to.include('stations 123, devices 124, avatars 3, messages 124, dropped ones 3')
+    expect(lines.join('\n')).to.include('stations 123, devices 124, avatars 3, messages 124, dropped messages 3')
     expect(lines.join('\n')).to.include('The Web Push keys were copied too.')
     expect(done).to.equal(true)
     expect(bytes.equals(await readFile(files.path()))).to.equal(true)
@@ -204,7 +204,7 @@ describe('The move of a database file to PostgreSQL', () => {
   it('--move-to refuses to start while an instance uses the PostgreSQL database', async () => {
     await smallFile()
     const second = await postgres.open({ instance: 'early' })
-    expect(await refused(move())).to.include('Instances are at work on the PostgreSQL database: early.')
+    expect(await refused(move())).to.include('These instances use the PostgreSQL database: early.')
     await second.close()
     expect((await move()).done).to.equal(true)
   })

@@ -87,7 +87,7 @@ describe('The status page', () => {
       { slot: 1, instance: 'east <2>', servers: ['T2ONE', 'T2TWO'], callsigns: ['N0CALL-98', 'N0CALL-99'] },
     ]
     const shared = text(page({ upstream: { ...upstream, listeners: { held: 2, wanted: 2 }, others: otherListeners } }))
-    expect(shared).to.include('This instance listens. 2 of 2 listeners are active.')
+    expect(shared).to.include('This instance listens to APRS-IS. 2 of 2 listeners are active.')
     expect(shared).to.include('east &lt;2&gt; T2ONE, T2TWO N0CALL-98, N0CALL-99')
     const idle = {
       ...upstream,
@@ -98,7 +98,7 @@ describe('The status page', () => {
     }
     const standby = text(page({ upstream: idle, obstacles: [], gateways: [] }))
     expect(standby).to.include('✓ Ready. Other instances listen to APRS-IS.')
-    expect(standby).to.include('This instance does not listen. 1 of 2 listeners are active.')
+    expect(standby).to.include('This instance does not listen to APRS-IS. 1 of 2 listeners are active.')
     expect(standby).not.to.include('No connection is open yet')
   })
 

@@ -34,11 +34,11 @@ describe('Web Push through web-push', () => {
   const answers: readonly (readonly [WebPushFault, PushOutcome['kind'], RegExp])[] = [
     [{ status: 404 }, 'token_gone', /does not know the subscription \(status 404\)/],
     [{ status: 410 }, 'token_gone', /has ended/],
-    [{ status: 400, text: '{"reason":"VapidPkHashMismatch"}' }, 'token_gone', /another key/],
-    [{ status: 401, text: '{"message":"VAPID public key mismatch"}' }, 'token_gone', /another key/],
+    [{ status: 400, text: '{"reason":"VapidPkHashMismatch"}' }, 'token_gone', /VAPID key/],
+    [{ status: 401, text: '{"message":"VAPID public key mismatch"}' }, 'token_gone', /VAPID key/],
     [{ status: 401 }, 'try_later', /clock.*push\.webpush\.subject/],
     [{ status: 403, text: '{"reason":"BadJwtToken"}' }, 'try_later', /clock.*push\.webpush\.subject/],
-    [{ status: 408 }, 'try_later', /in vain/],
+    [{ status: 408 }, 'try_later', /in time/],
     [{ status: 413 }, 'try_later', /too big/],
     [{ status: 429 }, 'try_later', /too many/],
     [{ status: 500 }, 'try_later', /not available/],
@@ -64,7 +64,7 @@ describe('Web Push through web-push', () => {
         'recognizes from an ntfy server that a phone is offline',
         NTFY.phoneAway,
         'phone_away',
-        /off line \(status 507\)$/,
+        /offline phone \(status 507\)$/,
       ],
       [
         'names the access rules of an ntfy server that forbids access',
