@@ -1,4 +1,5 @@
 import { type JsonObject, membersOf } from '../../config/json/json-object.ts'
+import type { PresetRules } from '../../config/rules/preset-rules.ts'
 import type { DomainSettings } from '../../config/settings.ts'
 import { PRESETS } from '../../presets/presets.ts'
 
@@ -50,6 +51,9 @@ export function differencesOf(oidc: JsonObject, settings: DomainSettings): reado
 }
 
 const when = (isSo: boolean, text: string) => (isSo ? text : undefined)
+/** Returns the preset that the built-in strategy applies to the printed configuration, if any. */
+const builtInPreset = ({ client, custom }: DomainSettings): PresetRules | undefined =>
+  PRESETS.find(({ name }) => name === custom.preset) ?? PRESETS.find(({ issued }) => issued(client.client_id))
 const isGiven = (value: unknown) => value !== undefined && value !== false && value !== null
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -128,16 +132,25 @@ const RULES: Readonly<Record<string, Rule>> = {
     ),
   'groups.rights': ({ groups }) =>
     when(isGiven(groups.rights), 'is not read: groups give no rights, and users keep those that they have.'),
-  'groups.scope': (_, { groups, custom }) =>
+  'groups.scope': (_, settings) =>
     when(
-      groups !== null && groups.scope === null,
-      `cannot be empty${custom.preset === null ? ', or the built-in strategy requests "groups"' : ''}. The printed configuration names "openid", which every login requests anyway.`,
+      settings.groups?.scope === null,
+      `cannot be empty, or the built-in strategy requests "${builtInPreset(settings)?.groupScope ?? 'groups'}". The printed configuration names "openid", which every login requests anyway.`,
     ),
-  'groups.claim': (_, { groups }) =>
-    when(
-      groups?.claim?.includes('.') === true,
+  'groups.claim': (_, settings) => {
+    const { custom, groups } = settings
+    const preset = builtInPreset(settings)
+    if (groups?.claim == null) return undefined
+    if (preset) {
+      // The plugin ignores the claim too.
+      if (preset.name === custom.preset && preset.ignoresClaim) return undefined
+      return `is not read: with the preset "${preset.name}", the built-in strategy reads groups from the vendor's API, and knows them by display name only. Allow the client the scope "${preset.groupScope}", and write display names into the group rules.`
+    }
+    return when(
+      groups.claim.includes('.'),
       'as a path into objects is not understood: users have no groups. Let the IdP write a flat claim into UserInfo.',
-    ),
+    )
+  },
   newAccounts: ({ oidc }) =>
     when(
       oidc.newAccounts === false,

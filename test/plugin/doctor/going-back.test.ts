@@ -26,8 +26,9 @@ function backWith(oidc: Members, domain: Members = {}) {
     settings: SETTINGS,
     domains: { '': { ...domain, authStrategies: { oidc: whole } } },
   })
-  const paths = (differences.get('') ?? []).map(({ path }) => path)
-  return { oidc: config.domains[''].authStrategies.oidc, paths }
+  const ofDomain = differences.get('') ?? []
+  const textOf = (path: string) => ofDomain.find((difference) => difference.path === path)?.text
+  return { oidc: config.domains[''].authStrategies.oidc, paths: ofDomain.map(({ path }) => path), textOf }
 }
 
 describe('mesh-companion-check --back', () => {
@@ -39,7 +40,7 @@ describe('mesh-companion-check --back', () => {
       groups: { required: ['a'], siteadmin: ['b'], sync: true },
       newAccounts: true,
     }
-    expect(backWith(oidc)).to.deep.equal({ oidc, paths: [] })
+    expect(backWith(oidc)).to.deep.include({ oidc, paths: [] })
   })
 
   it('the checker with --back writes groups as arrays, never as strings', () => {
@@ -63,6 +64,32 @@ describe('mesh-companion-check --back', () => {
       expect(oidc.groups.scope).to.equal('openid')
       expect(paths).to.deep.equal(['groups.scope'])
     }
+  })
+
+  for (const [condition, custom, client, scope] of [
+    ['without a preset', {}, CLIENT, 'groups'],
+    ['with a preset', { preset: 'azure', tenant_id: 'contoso.example' }, CLIENT, 'Group.Read.All'],
+    [
+      'if the client id selects a preset',
+      { preset: null },
+      { ...CLIENT, client_id: 'mesh.apps.googleusercontent.com' },
+      'https://www.googleapis.com/auth/cloud-identity.groups.readonly',
+    ],
+  ] as const) {
+    it(`--back names the scope that an empty groups.scope would request ${condition}`, () => {
+      const { textOf } = backWith({ client, custom, groups: { scope: '', required: ['a'] } })
+      expect(textOf('groups.scope')).to.include(`cannot be empty, or the built-in strategy requests "${scope}".`)
+    })
+  }
+
+  it('--back warns that the built-in strategy with a preset reads no groups claim', () => {
+    const custom = { preset: 'azure', tenant_id: 'contoso.example' }
+    const { textOf } = backWith({ custom, groups: { claim: 'groups', required: ['a'] } })
+    expect(textOf('groups.claim')).to.match(/^is not read: with the preset "azure".*display name.*"Group\.Read\.All"/)
+    const googleId = { ...CLIENT, client_id: 'mesh.apps.googleusercontent.com' }
+    const inferred = backWith({ client: googleId, custom: { preset: null }, groups: { claim: 'groups' } })
+    expect(inferred.textOf('groups.claim')).to.match(/^is not read: with the preset "google"/)
+    expect(backWith({ groups: { claim: 'groups', required: ['a'] } }).textOf('groups.claim')).to.equal(undefined)
   })
 
   it('the checker with --back sets groups.sync to false if groups.sync.filter is empty', () => {
