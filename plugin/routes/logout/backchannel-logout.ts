@@ -3,9 +3,9 @@ import { isLate } from '../../clock.ts'
 import { membersOf } from '../../config/json/json-object.ts'
 import { LoginError } from '../../errors.ts'
 import { logFailure } from '../../host/auth-log.ts'
-import type { Host, OpenSession, SessionFilter } from '../../host/port.ts'
+import type { AuthLogEntry, Host, UserId } from '../../host/port.ts'
 import type { Logout } from '../../provider/logout/logout-token.ts'
-import { otherSessions } from '../../sessions/other-sessions.ts'
+import { type SessionsAtLogout, sessionsAtLogout } from '../../sessions/sessions-at-logout.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 
 /**
@@ -29,32 +29,19 @@ export async function backchannelLogout(
   const beganAt = clock.elapsed()
   try {
     if (!working) throw new LoginError('not_configured')
-    const { subject, sid, sessions, candidates } = await working.logoutTokens.redeem(tokenOf(req), (logout) =>
-      endSessions(host, domainKey, req, logout),
-    )
-    host.authLog({
-      level: 'info',
-      event: 'backchannel-logout',
-      message: sid === null ? 'The IdP ended all sessions of a user.' : 'The IdP ended a session.',
-      domain: domainKey,
-      fields: {
-        ...(subject === null ? {} : { subject }),
-        ...(sessions === null ? {} : { sessions }),
-      },
-    })
+    const ended = await working.logoutTokens.redeem(tokenOf(req), (logout) => endSessions(host, domainKey, req, logout))
+    host.authLog(logEntry(domainKey, ended, working.settings.custom.claims.uuid))
     // Wait for the session checks only until the response to the IdP is due. Slower checks continue after it.
-    await isLate(clock, working.checks.checkNow(candidates), RESPONSE_MS - (clock.elapsed() - beganAt))
+    await isLate(clock, working.checks.checkNow(ended.others), RESPONSE_MS - (clock.elapsed() - beganAt))
     res.status(200).end()
   } catch (error) {
     refuseLogout(strategy, deps, req, res, error)
   }
 }
 
-interface EndedByIdp extends Pick<SessionFilter, 'subject' | 'sid'> {
+interface EndedByIdp extends SessionsAtLogout, Pick<Logout, 'subject' | 'sid'> {
   /** The number of sessions that ended, or null if it is unknown. */
   readonly sessions: number | null
-  /** Other sessions of the same user, which may have ended at the IdP too. */
-  readonly candidates: readonly OpenSession[]
 }
 
 /**
@@ -70,11 +57,50 @@ async function endSessions(
 ): Promise<EndedByIdp> {
   const filter = { domainKey, issuer, subject, sid }
   try {
-    const candidates = await otherSessions(sessions, req, filter)
-    return { subject, sid, candidates, sessions: await sessions.endMatching(req, filter) }
+    const open = await sessionsAtLogout(sessions, req, filter)
+    return { subject, sid, ...open, sessions: await sessions.endMatching(req, filter) }
   } catch (cause) {
     throw new LoginError('host_failed', { cause })
   }
+}
+
+/** @param uuidClaim the claim that contains the ids of the domain's accounts */
+function logEntry(domain: string, ended: EndedByIdp, uuidClaim: string): AuthLogEntry {
+  const { subject, sid, sessions } = ended
+  const user = userOf(ended, uuidClaim)
+  const outcome = sid === null ? 'The IdP ended all sessions of a user.' : 'The IdP ended a session.'
+  return {
+    level: 'info',
+    event: 'backchannel-logout',
+    message: `${outcome}${noSessionLeft(ended)}`,
+    domain,
+    fields: {
+      ...(user === undefined ? {} : { user }),
+      ...(subject === null ? {} : { subject }),
+      ...(sessions === null ? {} : { sessions }),
+    },
+  }
+}
+
+/**
+ * Returns a sentence for the log if no session was left to end. Some IdPs, such as Keycloak, send a logout token after
+ * each sign-out, also after one that began on this server. If the number of ended sessions is unknown, a session
+ * without a recent request may have ended.
+ */
+function noSessionLeft({ sessions, ending }: EndedByIdp): string {
+  const isNoneLeft = sessions === 0
+  if (!isNoneLeft && !(sessions === null && ending?.length === 0)) return ''
+  return ` No such session was ${isNoneLeft ? 'left' : 'in use'} on this server, for example because the user had already signed out here.`
+}
+
+/**
+ * Returns the account of a logout token. The account is known if one of the user's sessions was open, or if the token's
+ * subject is the account's id.
+ */
+function userOf({ subject, ending, others }: EndedByIdp, uuidClaim: string): UserId | undefined {
+  const [user, ...more] = new Set([...(ending ?? []), ...others].map(({ signIn }) => signIn.userId))
+  if (user !== undefined) return more.length === 0 ? user : undefined
+  return subject !== null && uuidClaim === 'sub' ? `~oidc:${subject}` : undefined
 }
 
 /**

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { MemoryStore } from 'express-session'
 import type { ScriptedBrowser } from '../../../fixtures/browser.ts'
 import { logoutClaims } from '../../../fixtures/idp/logout-token.ts'
 import { hearSessionIds } from '../../support/session-ids.ts'
@@ -8,6 +9,14 @@ import { until } from '../../support/until.ts'
 import { MoodyStore } from '../host/moody-store.ts'
 
 const PATH = 'auth-oidc-backchannel-logout'
+
+/** A session store that, like some databases, cannot list its sessions. */
+class UnlistedStore extends MemoryStore {
+  constructor() {
+    super()
+    Object.defineProperty(this, 'all', { value: undefined })
+  }
+}
 
 describe('back-channel logout', () => {
   const startSetup = setups()
@@ -65,7 +74,7 @@ describe('back-channel logout', () => {
     expect(await setup.isIn(secondBrowser)).to.equal(true)
     expect(await setup.isIn(bystander)).to.equal(true)
     expect(setup.lines('backchannel-logout').map(({ level, fields }) => ({ level, fields }))).to.deep.equal([
-      { level: 'info', fields: { subject: 'u-1001', sessions: 1 } },
+      { level: 'info', fields: { user: '~oidc:u-1001', subject: 'u-1001', sessions: 1 } },
     ])
   })
 
@@ -82,10 +91,43 @@ describe('back-channel logout', () => {
     expect(await setup.isIn(person)).to.equal(false)
     expect(await setup.isIn(secondBrowser)).to.equal(false)
     expect(await setup.isIn(bystander)).to.equal(true)
-    expect(setup.lines('backchannel-logout')[0]?.fields).to.deep.equal({ subject: 'u-1001', sessions: 2 })
+    const [line] = setup.lines('backchannel-logout')
+    expect(line?.fields).to.deep.equal({ user: '~oidc:u-1001', subject: 'u-1001', sessions: 2 })
+    expect(line?.message).to.equal('The IdP ended all sessions of a user.')
     // The user can sign in again at once, in the same IdP session or a new one.
     await signedIn(setup)
   })
+
+  it("the log names the session's account even if its id is not the token's subject", async () => {
+    const oidc = { custom: { claims: { uuid: 'email' } } }
+    const setup = await start({ oidc })
+    const sids = await hearSessionIds(setup)
+    await signedIn(setup)
+    for (const changes of [{ sub: undefined, sid: sids.at(-1) }, {}]) {
+      expect((await send(setup, await tokenFor(setup, changes))).status).to.equal(200)
+    }
+    expect(setup.lines('backchannel-logout').map(({ fields }) => fields)).to.deep.equal([
+      { user: '~oidc:alice@example.test', sessions: 1 },
+      { subject: 'u-1001', sessions: 0 },
+    ])
+  })
+
+  for (const [condition, options, left, counted] of [
+    ['the store can list its sessions', {}, 'left', { sessions: 0 }],
+    ['the store cannot list its sessions', { host: { sessionStore: new UnlistedStore() } }, 'in use', {}],
+  ] as const) {
+    it(`a logout token after a sign-out is logged as no session ${left} if ${condition}`, async () => {
+      const setup = await start(options)
+      const person = await signedIn(setup)
+      await person.step(`${setup.host.url}logout`)
+      expect((await send(setup, await tokenFor(setup))).status).to.equal(200)
+      const [line] = setup.lines('backchannel-logout')
+      expect(line?.message).to.equal(
+        `The IdP ended all sessions of a user. No such session was ${left} on this server, for example because the user had already signed out here.`,
+      )
+      expect(line?.fields).to.deep.equal({ user: '~oidc:u-1001', subject: 'u-1001', ...counted })
+    })
+  }
 
   // Shows: plugin 9.28.
   it('a logout token with only a sid ends the session with that sid and no other', async () => {
