@@ -4,7 +4,12 @@ import type { GroupSettings } from '../../../plugin/config/settings.ts'
 import { decideAccess } from '../../../plugin/login/groups/access.ts'
 import { explainGroups } from '../../../plugin/login/groups/explain-groups.ts'
 import { groupChanges } from '../../../plugin/login/groups/group-sync.ts'
-import { type Memberships, membershipsOf } from '../../../plugin/login/groups/memberships.ts'
+import {
+  claimedMemberships,
+  isClaimElsewhere,
+  type Memberships,
+  membershipsOf,
+} from '../../../plugin/login/groups/memberships.ts'
 import { reportedGroups } from '../../../plugin/login/groups/reported-groups.ts'
 import { rightsByGroups } from '../../../plugin/login/groups/rights.ts'
 
@@ -70,6 +75,24 @@ describe('group memberships from a groups claim', () => {
     expect(membershipsOf(null)).to.deep.equal([])
     for (const junk of [7, true, [7], ['a', {}], [['a']], '', ['a', null]]) {
       expect(membershipsOf(junk), JSON.stringify(junk).slice(0, 30)).to.equal('unknown')
+    }
+  })
+})
+
+describe('group memberships from the claims of a login', () => {
+  it('groups are unknown if UserInfo did not answer and the ID token has no groups claim', () => {
+    expect(() => claimedMemberships({ claims: {}, isPartial: true }, 'groups')).to.throw(/UserInfo gave no answer/)
+    const groups = [{ name: 'ops', aliases: [] }]
+    expect(claimedMemberships({ claims: { groups: 'ops' }, isPartial: true }, 'groups')).to.deep.equal(groups)
+    expect(claimedMemberships({ claims: {} }, 'groups')).to.deep.equal([])
+  })
+
+  it('groups are unknown if the IdP refers to another source for the groups claim', () => {
+    const elsewhere = { _claim_names: { groups: 'src1' } }
+    expect(() => claimedMemberships({ claims: elsewhere }, 'groups')).to.throw(/refers to another place/)
+    expect(isClaimElsewhere({ ...elsewhere, groups: [] }, 'groups')).to.equal(false)
+    for (const _claim_names of ['text', null, undefined, {}]) {
+      expect(isClaimElsewhere({ _claim_names }, 'length'), JSON.stringify(_claim_names)).to.equal(false)
     }
   })
 })
@@ -223,6 +246,7 @@ describe('details about groups in the log line of a refused login', () => {
     ['nothing for unknown memberships', 'unknown', 'groups', [], 'g', {}],
     ['names with their aliases', [group('a'), group('b', '7', '8')], 'x', [], 'g', { groups: ['a', 'b (7, 8)'] }],
     ['at most 50 names', names(51).map((name) => group(name)), 'x', null, 'g', FIFTY],
+    ['exactly 50 names without a count', names(50).map((name) => group(name)), 'x', null, 'g', { groups: names(50) }],
     ['a missing claim', [], 'x', null, 'g', { groups: [], missingClaim: 'x', ...CAME }],
     ['a scope that was not granted', [], 'roles', ['a'], 'g', { groups: [], scopeNotGranted: 'g' }],
     ['nothing missing if the claim came and the scope was granted', [], 'roles', ['a', 'g'], 'g', { groups: [] }],
@@ -281,6 +305,9 @@ describe('explanation of group rules', () => {
     it(`the explanation of group rules says: ${line}`, () =>
       expect(explainGroups(names, groupRules)).to.include(`  ${line}`))
   }
+
+  it('the explanation of group rules without group names begins with a member of no group', () =>
+    expect(explainGroups([], RULES)[0]).to.equal('a member of no group:'))
 
   it('the explanation of group rules is one line if there are no rules', () =>
     expect(explainGroups(['Ops'], null)).to.have.length(1))

@@ -13,10 +13,17 @@ describe('path to a claim', () => {
 
   // Shows: plugin 5.2.
   it('a claim path finds an array item by its number, and no other property of arrays', () => {
-    const claims = { emails: ['a@b.c', 'd@e.f'], 'emails.1': 'exact', teams: [{ name: 'ops' }] }
+    const claims = {
+      emails: ['a@b.c', 'd@e.f'],
+      'emails.1': 'exact',
+      teams: [{ name: 'ops' }],
+      many: Array(101).fill('x'),
+    }
     expect(claimAt(claims, 'emails.0')).to.equal('a@b.c')
     expect(claimAt(claims, 'emails.1')).to.equal('exact')
     expect(claimAt(claims, 'teams.0.name')).to.equal('ops')
+    expect(claimAt(claims, 'many.7')).to.equal('x')
+    expect(claimAt(claims, 'many.100')).to.equal('x')
     for (const path of [
       'emails.2',
       'emails.00',
@@ -37,12 +44,15 @@ describe('path to a claim', () => {
     expect(claimAt(claims, 'https://mesh.example/v1.2/groups')).to.deep.equal(['ops'])
     const long = 'a.b.c.d.e.f.g.h.i.j'
     expect(claimAt({ [long]: 1 }, long)).to.equal(1)
+    expect(claimAt({ a: { 'b.c.d.e.f.g.h': 1 } }, 'a.b.c.d.e.f.g.h')).to.equal(1)
+    expect(claimAt({ a: { 'b.c.d.e.f.g.h.i': 1 } }, 'a.b.c.d.e.f.g.h.i')).to.equal(undefined)
   })
 
   it('a claim path finds no property that JavaScript objects inherit', () => {
     for (const path of ['__proto__', 'constructor', 'a.__proto__', 'a.constructor.name', 'toString.length', 'a.b.at']) {
       expect(claimAt({ a: { b: ['x'] } }, path), path).to.equal(undefined)
     }
+    for (const a of [null, 'text', 7]) expect(claimAt({ a }, 'a.length'), String(a)).to.equal(undefined)
     expect(claimAt(JSON.parse('{"__proto__":{"groups":["own"]}}'), '__proto__.groups')).to.deep.equal(['own'])
   })
 })

@@ -123,6 +123,36 @@ describe('pending logins', () => {
     expect(started.map(({ state }) => take(state) !== undefined)).to.deep.equal([false, false, ...Array(10).fill(true)])
   })
 
+  it('a new login removes only login cookies, the oldest first in any order of the header', () => {
+    const foreign = Array.from({ length: 50 }, (_, i) => `other-${i}=${'x'.repeat(100)}`)
+    const logins = Array.from({ length: 10 }, () => {
+      now += 1000
+      return transactions.begin(login, rules, {}).setCookies(2_048)[0]?.split(';')[0] ?? ''
+    })
+    const header = [...foreign, ...logins.toReversed()].join('; ')
+    const [removed = '', ...others] = transactions.begin(login, rules, readCookies(header)).setCookies(2_048)
+    expect(others).to.have.length(1)
+    expect(removed.split('=')[0]).to.equal(logins[0]?.split('=')[0])
+    expect(removed).to.match(/Max-Age=0/)
+  })
+
+  it('a login cookie without room for the return path leaves only the path out', () => {
+    const { setCookies } = transactions.begin(login, rules, {})
+    const { length } = setCookies(2_048).join('')
+    expect(setCookies(length).join('')).to.have.length(length)
+    const shortened = setCookies(length - 1)
+    expect(shortened.join('').length).to.be.below(length)
+    const { transaction, setCookies: second } = transactions.begin(login, rules, {})
+    jar.apply(second(1))
+    expect(take(transaction.state)?.returnPath).to.equal(null)
+  })
+
+  it('a pending login is not found if the clock is before its start', () => {
+    const { state } = begin()
+    now -= 1
+    expect(take(state)).to.equal(undefined)
+  })
+
   it('the cookie of a login is hidden from scripts, other sites and neighboring hosts', () => {
     const { setCookies, transaction } = begin()
     expect(setCookies).to.have.length(1)

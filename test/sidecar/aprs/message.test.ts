@@ -187,7 +187,7 @@ describe('A telemetry definition', () => {
     }
   }
 
-  for (const field of ['PARMESAN', 'Units?', 'parm.x', 'see PARM.x', 'UNIT', 'EQNS', 'BITS and pieces']) {
+  for (const field of ['PARMESAN', 'Units?', 'parm.x', 'see PARM.x', 'BPARM.x', 'UNIT', 'EQNS', 'BITS and pieces']) {
     // Shows: sidecar F1.20.
     it(`parses "${field}" as text, not as a telemetry definition`, () => {
       expect(read(field)).to.deep.equal({ text: field, seqId: '' })
@@ -218,7 +218,14 @@ describe('A directed query', () => {
     })
   }
 
-  for (const query of ['?APRSH N0CALL   ', '?APRSHN0CALL', '?APRSHN1CALL-9 ', '?APRSHN0CALL{1']) {
+  for (const query of [
+    '?APRSH N0CALL   ',
+    '?APRSHN0CALL',
+    '?APRSHN1CALL-9 ',
+    '?APRSH4X1AB',
+    '?APRSHDL1ABC',
+    '?APRSHN0CALL{1',
+  ]) {
     // Shows: sidecar F1.20.
     it(`parses ${JSON.stringify(query)} as a query about a heard station`, () => {
       expect(read(query)).to.equal('not_for_operator')

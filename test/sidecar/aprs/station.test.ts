@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { baseCallsign, parseStationKey, stationKey } from '../../../sidecar/aprs/station.ts'
+import { baseCallsign, hasRoomForSsid, parseStationKey, stationKey } from '../../../sidecar/aprs/station.ts'
 
 describe('The key of a station', () => {
   // Shows: sidecar 3.1, 3.2, C5.1, C5.2, C5.4.
@@ -21,7 +21,11 @@ describe('The key of a station', () => {
 
   for (const ssid of [-1, 100, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '123', '-1', 'Ä', ' ', '1 ', '*', '7\n']) {
     it(`a station's key is refused for the SSID ${JSON.stringify(ssid)} (${ssid})`, () => {
-      expect(stationKey('N0C', ssid)).to.deep.include({ ...stationKey('N0C', 'none'), member: 'ssid' })
+      const outcome = stationKey('N0C', ssid)
+      expect(outcome).to.include({ kind: 'invalid', member: 'ssid' })
+      expect(outcome)
+        .to.have.property('reason')
+        .that.matches(/^An SSID is /)
     })
   }
 
@@ -37,6 +41,11 @@ describe('The key of a station', () => {
     expect(stationKey('ABCDEF', 12)).to.deep.equal({ kind: 'key', key: 'ABCDEF-12' })
     expect(stationKey('ABCDEFG', 12)).to.include({ kind: 'invalid', member: 'ssid' })
     expect(stationKey('ABCDEFGHI', 1)).to.include({ kind: 'invalid', member: 'ssid' })
+  })
+
+  it('a callsign of up to 7 characters has room for an SSID', () => {
+    expect(hasRoomForSsid('ABCDEFG')).to.equal(true)
+    expect(hasRoomForSsid('ABCDEFGH')).to.equal(false)
   })
 
   it('parsing a station key in any letter case returns the key in upper case', () => {
