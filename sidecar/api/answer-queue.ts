@@ -28,10 +28,8 @@ interface AnswerQueueParts {
 /**
  * Sends answers. Limits how many bytes slow clients leave unread, and for how long.
  *
- * An answer is written to its socket at the end of the event loop's turn. Nearly always the kernel accepts the whole
- * answer at once. Otherwise the answer is unread until the kernel accepts the rest or the connection closes. Meanwhile
- * its size counts as bytes in flight, and it has a deadline. The connection of a client that exceeds either limit is
- * closed.
+ * The kernel nearly always accepts a whole answer at once. Until it does, the answer's size counts as bytes in flight,
+ * and the answer has a deadline. A client that exceeds either limit loses its connection.
  */
 export class AnswerQueue {
   readonly #inFlight: BytesInFlight
@@ -39,9 +37,8 @@ export class AnswerQueue {
   readonly #overLimits: OverLimit
   readonly #send = createAnswerSender()
   readonly unanswered: Unanswered = trackUnanswered()
-  // Answers are sent together at the end of the event loop's turn. This takes a quarter less time than sending each
-  // answer between two requests. The kernel's code stays in the processor's cache, and the receiving process need not
-  // be woken for each answer.
+  // Sending a turn's answers together takes a quarter less time than one by one. The kernel's code stays in the
+  // processor's cache, and the receiving process is woken less often.
   readonly #leaving = createTurnBatch<ReadyAnswer>((answer) => this.#deliver(answer))
 
   constructor({ inFlight, deadlines, overLimits }: AnswerQueueParts) {

@@ -12,9 +12,8 @@ export interface FailureLog {
 }
 
 /**
- * Creates a log of failed requests. A store failure is logged once per outage and error code, because every request
- * fails during the outage. A closed store is not logged, because the sidecar is stopping. Any other failure is a bug,
- * so it is logged each time.
+ * Logs failed requests. A store failure is logged once per outage and error code, because every request fails then.
+ * Other failures are bugs, so each is logged.
  */
 export function createFailureLog(clock: Pick<Clock, 'elapsed'>, log: Log): FailureLog {
   /** Elapsed time of the last failure, by error code. The map stays small, because there are few codes. */
@@ -29,6 +28,7 @@ export function createFailureLog(clock: Pick<Clock, 'elapsed'>, log: Log): Failu
 
   return {
     note(cause, path) {
+      // A closed store means that the sidecar is stopping.
       if (cause instanceof StoreError && (cause.code === 'store_closed' || continuesOutage(cause.code))) return
       const fields = { path: path.slice(0, LOGGED_PATH_CHARACTERS), error: cause }
       if (cause instanceof StoreError && cause.code === 'store_overloaded')

@@ -47,9 +47,10 @@ export interface HandlerParts {
 /**
  * Handles every request of the API.
  *
- * A request over the rate limit is dropped. Any other request is active from its arrival until its answer is queued or
- * its connection closes. At the end of the event loop's turn, the handler reads the request's body, runs its endpoint
- * and queues the answer. Failures become error answers. `allDone` resolves once no request is active. Then the store
+ * Drops requests over the rate limit. For each other request, reads the body, runs the endpoint and queues the answer.
+ * Failures become error answers.
+ *
+ * A request is active until its answer is queued or its connection closes. When none is active (`allDone`), the store
  * can be closed.
  */
 export class RequestHandler {
@@ -176,9 +177,8 @@ export class RequestHandler {
   }
 
   /**
-   * Closes a client's connection without an answer. A proxy gets an answer instead, because other clients use the same
-   * connection. Also, nginx treats a server as dead if it closes a connection without an answer, or before the
-   * request's body has arrived. So the answer is sent after the body.
+   * Closes a client's connection without an answer. A proxy gets an answer, because other clients use the same
+   * connection.
    */
   #dropOverLimit({ request, response, client }: Exchange, limit: ClientLimit): void {
     const { overLimits, isProxy } = this.#parts
@@ -186,6 +186,7 @@ export class RequestHandler {
     overLimits.refuse(client, limit)
     if (!isProxy(socket.remoteAddress)) return void socket.destroy()
     const answer = () => void response.writeHead(429, OVER_LIMIT_HEADERS).end()
+    // nginx treats a server as dead if it closes a connection before it has read the body and sent an answer.
     if (request.complete) answer()
     else receiveBody(request, response).then(answer, () => socket.destroy())
   }

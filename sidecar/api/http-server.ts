@@ -53,13 +53,11 @@ export async function createApiServer(files: CertificateFiles): Promise<ApiServe
   }
 }
 
-/**
- * Time limits in milliseconds. Proxies commonly keep idle connections for 60 s. The keep-alive timeout is longer,
- * because the proxy must close a connection before the server does.
- */
+/** Time limits in milliseconds. */
 const TIME_LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
+  // More than the usual 60 s of proxies, because the proxy must close an idle connection first.
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 5000,
 }

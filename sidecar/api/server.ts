@@ -104,8 +104,7 @@ export async function serveApi(parts: ApiParts): Promise<Api> {
     loopback,
     async close() {
       await close()
-      // Closing the server cuts the remaining connections after a moment. But a registration from a cut connection may
-      // still be writing to the store, so its end is awaited.
+      // A registration from a cut connection may still be writing to the store.
       await handler.allDone()
     },
     certificateExpiresAt,
@@ -138,9 +137,8 @@ function documentsOf(webPushKey: string | undefined): ReadonlyMap<string, Body> 
 
 function handleWith(handler: RequestHandler, server: Server): void {
   server.on('request', (request, response) => handler.handle(request, response))
-  // These two listeners handle requests with an `Expect` header. Without the first, Node.js would send "100 Continue"
-  // before the rate limit is checked. Without the second, Node.js would refuse any other expectation with an answer
-  // that has no body.
+  // Requests with an `Expect` header. By default, Node.js would send "100 Continue" before the rate limit is checked,
+  // and refuse other expectations with an answer without a body.
   server.on('checkContinue', (request, response) => handler.handle(request, response))
   server.on('checkExpectation', (request, response) => handler.handle(request, response))
   server.on('clientError', (fault, socket) => handler.handleUnreadable(fault, socket))

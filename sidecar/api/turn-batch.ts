@@ -2,15 +2,17 @@
 export interface TurnBatch<Item> {
   add(item: Item): void
   /**
-   * Handles the collected items once more in this turn, after all work that is planned for the end of the turn so far.
-   * So items that this work adds are handled in the same turn.
+   * Handles collected items once more, after all work planned for this turn. So items that this work adds are handled
+   * in the same turn.
    */
   runLast(): void
 }
 
 /**
- * Creates a collector that calls `work` with each added item, once the event loop has handled all input of the turn.
- * `work` must not throw. `onFirst` is called with the first item of each turn.
+ * Creates a collector that calls `work` with each item, once the event loop has handled all input of the turn.
+ *
+ * @param work must not throw
+ * @param onFirst called when a turn's first item is added
  */
 export function createTurnBatch<Item>(work: (item: Item) => void, onFirst = () => {}): TurnBatch<Item> {
   let items: Item[] = []

@@ -52,8 +52,8 @@ const TELEMETRY_DEFINITION = /^(?:PARM|UNIT|EQNS|BITS)\./
 const QUERY = /^\?(?:APRSH(?: .*|(?=[A-Z]*\d)[A-Z\d-]{1,9} *)?|APRS[DMOPST] *|PING\? *)$/
 
 /**
- * Returns the addressee of a packet, or undefined if it is not a message. Never throws, even on malformed input. The
- * receiver looks up the addressee before it parses the text, because most messages are for unregistered stations.
+ * Returns the addressee of a packet; undefined if it is not a message. Never throws. The receiver looks it up before
+ * parsing the text, because most messages are for unregistered stations.
  */
 export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): Addressee | undefined {
   if (line.charCodeAt(bodyAt) !== COLON) return undefined
@@ -67,8 +67,8 @@ export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): 
       const to = canonicalKey(line.slice(start, end))
       return to === '' ? undefined : { to, textAt: index + 1 }
     }
-    // Only printable ASCII is allowed: the upper case of `ß` is `SS`, so such a message would reach another station.
-    // Past the end of the line, `code` is NaN, which fails this test.
+    // Only printable ASCII: the upper case of `ß` is `SS`, so the message would reach another station. NaN, past the
+    // end, fails too.
     if (!(code >= BLANK && code <= TILDE)) return undefined
     if (code !== BLANK) end = index + 1
   }
@@ -91,8 +91,8 @@ export function parseMessage(line: string, { to, textAt }: Addressee): Message {
 }
 
 /**
- * Classifies the text from `start` to `end`. Returns undefined if it is a message for a person. For speed, it first
- * looks at the first character, which decides for nearly all texts.
+ * Classifies the text from `start` to `end`; undefined for a message to a person. For speed, the first character
+ * decides in nearly all cases.
  */
 function notForOperator(line: string, start: number, end: number, numbered: boolean) {
   if (start === end) return numbered ? undefined : software('empty')
@@ -107,8 +107,8 @@ function notForOperator(line: string, start: number, end: number, numbered: bool
     case UPPER_U:
     case UPPER_E:
     case UPPER_B:
-      // The sender need not be checked. A station normally addresses telemetry definitions to itself. If another
-      // station sends them, aprsc servers drop them, but udpgate4 servers pass them on.
+      // Stations address telemetry definitions to themselves. From other senders, aprsc drops them, and udpgate4 passes
+      // them on. So the sender need not be checked.
       return TELEMETRY_DEFINITION.test(line.slice(start, end)) ? software('telemetry_definition') : undefined
     default:
       return undefined
@@ -120,9 +120,9 @@ function software(why: NotForOperator) {
 }
 
 /**
- * Parses an ack or a rejection: a text that consists of `ack` or `rej` and a sequence id (APRS 1.0.1, chapter 14). If
- * only lower-case letters follow, the text is an English word, such as "acked" or "rejected". Callers pass only texts
- * without a sequence id of their own, because no sender requests an ack of an ack.
+ * Parses an ack or a rejection: `ack` or `rej` and a sequence id (APRS 1.0.1, chapter 14). With lower-case letters, it
+ * is an English word instead, such as "acked". `text` has no sequence id of its own, because no sender requests an ack
+ * of an ack.
  */
 function answer(kind: 'ack' | 'rejection', word: string, text: string) {
   const seqId = text.slice(word.length)
@@ -139,9 +139,8 @@ export function textOf(bytes: Buffer): { readonly text: string; readonly textByt
 }
 
 /**
- * Returns the packet line of an ack from `to` for a message from `from`, without a line break. The line repeats the
- * sender and the sequence id exactly as received. Servers treat `W2AW-0` and `W2AW` as different, and senders that do
- * not know reply-acks only recognize the whole sequence id `MM}AA`.
+ * Returns the packet line of `to`'s ack for a message from `from`, without a line break. Sender and sequence id are as
+ * received: servers distinguish `W2AW-0` from `W2AW`, and senders without reply-acks only recognize the whole `MM}AA`.
  */
 export function ackLine({ from, to, seqId }: { from: string; to: string; seqId: string }): string {
   return `${to}>APRS,TCPIP*::${from.padEnd(MAX_ADDRESSEE_LENGTH)}:${ACK}${seqId}`

@@ -23,9 +23,8 @@ const MAX_SOURCE_LENGTH = 9
 const MAX_DEPTH = 8
 
 /**
- * Parses one line, given as Latin-1 without its line break. Returns undefined if it is not a packet. Never throws, even
- * on malformed input. The body of a third-party frame consists of `}` and another packet. For such a frame, returns the
- * inner packet, or the innermost one if frames are nested.
+ * Parses a line, in Latin-1 without line break; undefined if it is not a packet. Never throws. The body of a
+ * third-party frame is `}` and another packet. Of nested packets, the innermost is returned.
  */
 export function parsePacket(line: string): Packet | undefined {
   let start = 0
@@ -50,8 +49,7 @@ function endOfSource(line: string, start: number): number {
     // Past the end of the line, `code` is NaN, which fails the test below.
     const code = line.charCodeAt(i)
     if (code === ARROW) return i > start ? i : -1
-    // The source of a message becomes the addressee of its ack. So the source may contain only letters, digits and
-    // dashes, which cannot end a line or a field of the ack.
+    // The source becomes the addressee of an ack. So it must not contain characters that end a line or a field.
     if (!isAlphanumeric(code) && (code !== DASH || i === start)) return -1
   }
   return -1

@@ -1,9 +1,6 @@
 import { baseCallsign } from './station.ts'
 
-/**
- * Computes the APRS-IS passcode of a station. All SSIDs of a callsign have the same passcode. The passcode is not a
- * secret, because anyone can compute it from the callsign.
- */
+/** Computes the APRS-IS passcode, the same for all SSIDs of a callsign. It is not secret: anyone can compute it. */
 export function passcodeOf(key: string): number {
   const callsign = baseCallsign(key).toUpperCase()
   let hash = 0x73e2

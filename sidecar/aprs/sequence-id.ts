@@ -1,11 +1,9 @@
 import { isAlphanumeric } from './ascii.ts'
 
 /**
- * Sequence ids (APRS 1.0.1, chapter 14: message numbers). A sequence id is 1 to 5 ASCII letters and digits. A reply-ack
- * adds `}` and 0 to 5 letters and digits: the number of the message that the reply-ack acknowledges.
- *
- * The reply-ack specification allows two characters on each side of `}`, but some software sends five:
- * `text{3677}67392`.
+ * A sequence id (a message number in APRS 1.0.1, chapter 14) is 1 to 5 ASCII letters and digits. A reply-ack adds `}`
+ * and 0 to 5 more: the number of the acknowledged message. The reply-ack specification allows two characters on each
+ * side, but some software sends five: `text{3677}67392`.
  *
  * Texts are Latin-1, so each character is one byte.
  */
@@ -18,8 +16,8 @@ const CLOSING_BRACE = 0x7d
 const DELETE = 0x7f
 
 /**
- * Returns the index at which the padding at the end of a line begins. Padding consists of blanks and control
- * characters. Radios append blanks, and gateways pass on the NUL or CR that ended a packet on the air.
+ * Returns the index at which the padding of a line begins: the blanks that radios append, or the control characters
+ * that ended a packet on the air, such as NUL or CR.
  */
 export function contentEnd(text: string, start = 0): number {
   let end = text.length
@@ -51,9 +49,8 @@ export function braceOfSequenceId(text: string, start: number, end: number): num
 }
 
 /**
- * Returns the part of a sequence id that identifies its message. In a reply-ack (`MM}` or `MM}AA`), this part is `MM`.
- * The part `AA` acknowledges a message of the other station, and may change when the sender retransmits its own
- * message.
+ * Returns the part of a sequence id that identifies its message: `MM` in a reply-ack `MM}AA`. `AA` acknowledges another
+ * message, and may change when the sender retransmits.
  */
 export function messageNumber(seqId: string): string {
   const brace = seqId.indexOf('}')

@@ -16,9 +16,8 @@ import type { CallsignSource } from './listeners/callsign-source.ts'
 import { filterText } from './protocol/filter.ts'
 
 /**
- * Delay before the fleet merges connections again, after a change that left more of them than necessary. In this time,
- * the spare connection costs about 2 KB: the server sends 3 bytes of comments per second. A merge costs a login line of
- * up to 8 KB.
+ * Delay before the fleet merges connections. Meanwhile, a spare connection costs about 2 KB of the server's comments. A
+ * merge costs a login line of up to 8 KB.
  */
 const TIDY_AFTER_MS = 600_000
 
@@ -46,12 +45,11 @@ export type FleetConnection = ConnectionStatus & { readonly stations: number }
  * All connections of this instance to APRS-IS: as many as the stations' filters need. No message is lost while filters
  * change.
  *
- * - A *plan* lists the connections that should exist, and their filters. The fleet makes a new plan when the stations
- *   change, connections can be merged, a filter must be renewed, or callsigns are lost.
- * - The fleet carries out a plan in *steps*: it opens, changes and retires connections. Each event schedules a step,
- *   which runs at most once per turn of the event loop. A step removes a registered station from a filter only if a
- *   settled member has the station too.
- * - A connection is a *member* until the fleet retires it, and then *leaving* until it is closed.
+ * - A *plan* lists the connections that should exist, and their filters. A new plan is made when the stations change,
+ *   connections can be merged, a filter must be renewed, or callsigns are lost.
+ * - *Steps* carry out the plan: they open, change and retire connections, at most once per turn of the event loop. A
+ *   registered station is removed from a filter only if a settled member has it too.
+ * - A connection is a *member* until it is retired, and then *leaving* until it is closed.
  * - If no callsign is left for a new connection, the plan waits until {@link retry}.
  */
 export class Fleet {
@@ -98,14 +96,14 @@ export class Fleet {
   }
 
   /**
-   * Sends a packet line. It prefers the connection with the packet's source in its filter, and otherwise uses any
-   * verified one. Returns false if no connection is verified.
+   * Sends a packet line over a verified connection, if possible the one with the packet's source in its filter. Returns
+   * false if none is verified.
    */
   send(line: string): boolean {
     const source = line.slice(0, Math.max(0, line.indexOf('>'))).toUpperCase()
     const all = [...this.#members.values()]
-    // After a packet from a station, the server sends messages to that station on the same connection. So the packet
-    // goes to the connection that already has the station in its filter, if possible.
+    // A server sends messages to a station on the connection of the station's last packet. So the packet goes to the
+    // connection whose filter has the station.
     const carriers = all.filter(({ stations }) => stations.has(source))
     return [...carriers, ...all].some(({ connection }) => connection.send(line))
   }

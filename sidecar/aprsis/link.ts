@@ -67,11 +67,10 @@ export function warnOfReceiving({ passcode }: Pick<AprsisSettings, 'passcode'>, 
 /**
  * The sidecar's link to APRS-IS. It requests only messages to the registered stations.
  *
- * - While this instance listens, it has a {@link Fleet} of connections. When it stops listening, that fleet is *ending*
- *   until its connections are closed. Until then, their callsigns are in use.
- * - With a shared store, an {@link Election} decides whether this instance listens. Otherwise `aprsis.listen` decides
- *   once, at the start.
- * - {@link close} is final: the link then drops further lines, ends all connections, and releases its leases.
+ * - While this instance listens, it has a {@link Fleet}. When it stops, the fleet is *ending* until its connections are
+ *   closed. Until then, their callsigns are in use.
+ * - With a shared store, an {@link Election} decides whether this instance listens. Otherwise `aprsis.listen` decides.
+ * - {@link close} is final: the link drops further lines, ends all connections, and releases its leases.
  */
 export class Link {
   readonly #parts: LinkParts
@@ -97,9 +96,8 @@ export class Link {
   /**
    * Connects to APRS-IS, and reconnects after faults, until {@link close}. Call once.
    *
-   * `receive` gets packet lines in the order of arrival, as Latin-1 without line ends. Each call passes the lines of
-   * one read from a socket, and must settle once they are processed. While more than 5,000 lines are unsettled, the
-   * sockets are not read.
+   * @param receive gets the packet lines of one read, in order, as Latin-1 without line ends; settles once they are
+   *   processed. While more than 5,000 lines are unsettled, no socket is read.
    */
   open(receive: (lines: readonly string[]) => Promise<void>): void {
     if (this.#closing) return
@@ -255,8 +253,8 @@ export class Link {
   }
 
   /**
-   * Makes a connection move to another server if a listener with a lower slot uses the same server. Otherwise the
-   * failure of one server could disconnect both listeners.
+   * Makes a connection leave a server that a listener with a lower slot also uses, so that its failure cannot
+   * disconnect both.
    */
   #keepApart(): void {
     const earlier = this.#election?.others.filter(({ slot }) => slot < (this.#election?.slot ?? 0)) ?? []

@@ -28,8 +28,8 @@ export interface EncodedAnswer {
 }
 
 /**
- * The content of an answer, without headers. A string is sent in one write with the headers. Any other content has a
- * method that copies it into the buffer to send.
+ * The content of an answer, without headers. A string is sent in one write with the headers; other content is copied
+ * into the buffer to send.
  */
 export type Content = JsonText | { readonly bytes: number; copyTo(target: Buffer): void }
 

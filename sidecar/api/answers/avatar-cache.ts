@@ -34,21 +34,16 @@ const MAX_ICON_BYTES = 1000
  * Limit of the cache in bytes. It fits 380 avatars of the largest size; the average avatar takes a sixth of that size.
  */
 const MAX_CACHE_BYTES = 16_000_000
-/**
- * The cache counts the size of an avatar times this factor. The cache can have a plain and a compressed copy, and the
- * compressed copy may be as large as the plain one.
- */
+/** Factor for the size of an avatar: the cache may also have a compressed copy, which may be as large. */
 const FORMS = 2
 /** Number of avatars that a request reads from the store before other requests have their turn. */
 const READ_AT_ONCE = 5
 
 /**
- * Caches the full avatars that were requested most recently.
+ * Caches the most recently requested full avatars, by hash.
  *
- * The key is the avatar's hash, so a station's new avatar never matches the entry of its old one. A requested entry
- * moves to the end. If the cache exceeds its limit, it drops entries from the front. Avatars that are not cached are
- * read from the store a few at a time, one read after the other. So the store never handles more than one small read of
- * avatars, however many requests arrive.
+ * Beyond the limit, the least recently requested avatars are dropped. The store handles at most one small read of
+ * avatars at a time, however many requests arrive.
  */
 export class AvatarCache {
   readonly #stations: Pick<Stations, 'get' | 'avatars'>
@@ -67,8 +62,8 @@ export class AvatarCache {
   }
 
   /**
-   * Resolves in a turn of the event loop that no other caller shares. Building an answer of a megabyte takes some
-   * milliseconds, so several such answers in one turn would delay messages.
+   * Resolves in a turn of the event loop that no other caller shares, because building an answer of a megabyte takes
+   * some milliseconds.
    */
   ownTurn(): Promise<void> {
     this.#lastTurn = this.#lastTurn.then(() => endOfTurn())

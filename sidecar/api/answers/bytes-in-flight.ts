@@ -14,7 +14,7 @@ export interface FlightLimits {
 
 /**
  * Counts the bytes in flight: answers that are being built, or that slow clients have not read. Without a limit, two
- * clients that read nothing could fill the memory without exceeding the rate limit.
+ * slow clients could fill the memory within the rate limit.
  */
 export class BytesInFlight {
   readonly #limits: FlightLimits

@@ -20,8 +20,8 @@ const flushSync = { ...flush, chunkSize: 4096 }
 const deflateRawInPool = promisify(deflateRaw)
 
 /**
- * Texts up to this size, in bytes, are compressed on the main thread, which takes at most about 0.3 ms. The thread pool
- * would take longer for such a text, and the database needs the pool too.
+ * Size in bytes up to which the main thread compresses a text, in at most 0.3 ms. The thread pool would take longer,
+ * and the database needs it too.
  */
 const MAX_SYNC_BYTES = 32_768
 

@@ -1,6 +1,6 @@
 /**
- * JSON in UTF-8, as a string with one character per byte. So `length` is the size of the body in bytes. A string is
- * used because it costs less than a buffer to store, cut and join.
+ * JSON in UTF-8, with one character per byte, so `length` is in bytes. A string costs less than a buffer to store, cut
+ * and join.
  */
 export type JsonText = string
 

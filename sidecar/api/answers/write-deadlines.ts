@@ -16,10 +16,7 @@ interface Unsent {
   readonly onLate: () => void
 }
 
-/**
- * Closes the connections of clients that read their answers too slowly, so that no client occupies memory for long.
- * Watches only answers that the kernel has not fully taken. The timer runs only while there are such answers.
- */
+/** Closes the connections of clients that read their answers too slowly, so that no client occupies memory for long. */
 export class WriteDeadlines {
   readonly #clock: Pick<Clock, 'elapsed' | 'after'>
   readonly #waiting = new Map<ServerResponse, Unsent>()
@@ -30,8 +27,8 @@ export class WriteDeadlines {
   }
 
   /**
-   * Sets the deadline by which the client must have read an answer of `bytes` bytes. If `response` has not closed by
-   * then, calls `onLate` and closes the connection.
+   * Gives the client a deadline to read an answer of `bytes` bytes. After the deadline, calls `onLate` and closes the
+   * connection.
    */
   watch(response: ServerResponse, bytes: number, onLate: () => void): void {
     this.#waiting.set(response, { deadline: this.#clock.elapsed() + MIN_MS + bytes / BYTES_PER_MS, onLate })

@@ -22,8 +22,8 @@ interface AvatarsParts {
 /** Number of requested stations that count as one request in the rate limit. */
 const STATIONS_PER_COUNT = 10
 /**
- * No avatars are sent if the answer would bring the bytes in flight of all clients above this limit. The rest, up to
- * the general limit, is reserved for syncs and registrations.
+ * An answer with avatars must not raise the bytes in flight of all clients above this limit. The rest is reserved for
+ * syncs and registrations.
  */
 const MAX_AVATAR_BYTES = 24_000_000
 

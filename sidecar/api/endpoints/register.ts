@@ -98,15 +98,14 @@ function uploadedAvatar(body: RegisterBody): AvatarUpload | undefined {
 }
 
 /**
- * The form of each platform's push tokens, and the error text that the app's developer gets for any other form. Without
- * a check of the form, the developer would only see that the gateway reports the token as dead.
- *
- * FCM documents no form. An APNs token is hex. Today it has 32 bytes, but Apple does not fix the length, so the limit
- * here is 100 bytes. The APNs client drops characters that are not hex digits, so a malformed token could reach another
- * phone or none.
+ * The form of push tokens by platform, and the error text for the app's developer. Without this check, the developer
+ * would only see that the gateway reports the token as dead.
  */
 const TOKEN_FORMS: Partial<Readonly<Record<Platform, { readonly form: RegExp; readonly reason: string }>>> = {
+  // FCM documents no form.
   android: { form: /^[\x21-\x7e]+$/, reason: 'It must be visible ASCII characters without spaces, and not empty.' },
+  // Apple does not fix the length; today it is 32 bytes. The APNs client drops characters that are not hex digits, so a
+  // malformed token could reach another phone.
   ios: {
     form: /^(?:[0-9a-f]{2}){1,100}$/i,
     reason: 'On iOS it must be the device token from APNs in hex: two digits for each byte, at most 100 bytes.',

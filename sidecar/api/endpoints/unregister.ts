@@ -16,8 +16,8 @@ interface UnregisterParts {
 }
 
 /**
- * `/v1/unregister`: removes a device. If it is the station's last device, the station and its history are removed too.
- * A device without an id has no secret, so it must send its push token to prove its identity.
+ * `/v1/unregister`: removes a device, and with the last device also the station and its history. A device without an id
+ * has no secret, so it must send its push token.
  */
 export function unregisterEndpoint({ check, store, metrics, log }: UnregisterParts): Endpoint {
   function logOutcome(outcome: RemoveOutcome, station: StationKey): void {

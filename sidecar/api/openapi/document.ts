@@ -64,7 +64,7 @@ export function openApiDocument() {
 
 /**
  * Returns the document for the package. It has no relative server URL, because some code generators turn `..` into
- * `http://..` when they read the document from a file.
+ * `http://..`.
  */
 export function packagedDocument() {
   return { ...openApiDocument(), servers: [ANY_SERVER] }

@@ -3,8 +3,8 @@ import ipaddr from 'ipaddr.js'
 import type { ListenSettings } from '../../config/settings.ts'
 
 /**
- * The address under which a client's requests are counted: an IPv4 address, or the /64 network of an IPv6 address. A
- * single customer of a provider has at least a whole /64.
+ * The address by which a client's requests are counted: an IPv4 address or an IPv6 /64, the least that a provider's
+ * customer has.
  */
 export type ClientAddress = string
 
@@ -33,9 +33,8 @@ export function isProxyBy(trustProxy: ListenSettings['trustProxy']): (peer: stri
 }
 
 /**
- * Returns a function that finds the client of a request. Each proxy appends the address of its peer to
- * `X-Forwarded-For`. So the list is read from its end, as long as a trusted proxy wrote the entry. A client can forge
- * all earlier entries.
+ * Returns a function that finds the client of a request. Each proxy appends its peer's address to `X-Forwarded-For`. So
+ * the list is read from its end, while a trusted proxy wrote the entry. Clients can forge the rest.
  */
 export function clientAddressBy(trustProxy: ListenSettings['trustProxy']): ClientAddressOf {
   if (trustProxy === false) return (peer) => addressKey(peer ?? '')
@@ -66,8 +65,7 @@ function blockList(ranges: readonly string[]): BlockList {
 }
 
 /**
- * Returns whether `list` contains an address. On a dual-stack socket, an IPv4 address has the form `::ffff:192.0.2.1`.
- * `BlockList` treats it as IPv4, and ignores IPv6 zones.
+ * Returns whether `list` contains an address. `BlockList` treats `::ffff:192.0.2.1` as IPv4, and ignores IPv6 zones.
  */
 function isListed(list: BlockList, address: string): boolean {
   const version = isIP(address)
@@ -82,16 +80,16 @@ function withoutPort(entry: string): string {
 }
 
 /**
- * Returns the network under which new stations and devices are counted. For IPv6 it is the /56, because providers give
- * a customer a whole /56, which has 256 networks of /64.
+ * Returns the network by which new stations and devices are counted. For IPv6 it is the /56, which providers give to
+ * one customer.
  */
 export function newcomerNetwork(client: ClientAddress): string {
   return wideNetwork(client) ?? client
 }
 
 /**
- * Returns the network that the log shows instead of a client's address, so that the log identifies no person. It is the
- * /24 of an IPv4 address, or the /56 of an IPv6 address.
+ * Returns the network that the log shows instead of a client's address, to identify no person: an IPv4 /24 or an IPv6
+ * /56.
  */
 export function shownNetwork(client: ClientAddress): string {
   return wideNetwork(client) ?? (isIP(client) === 4 ? `${client.slice(0, client.lastIndexOf('.'))}.0/24` : client)

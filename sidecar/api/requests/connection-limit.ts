@@ -3,12 +3,10 @@ import type { Socket } from 'node:net'
 import type { ClientAddress, ClientOfPeer } from './client-address.ts'
 
 /**
- * If a client already has `max` open connections, closes each new connection of the client at once, without an answer
- * and before the TLS handshake. Idle connections cost a client nothing, and the server accepts a limited number of
- * them. Without this limit, one client could occupy all of them.
+ * Closes a client's connections beyond `max` at once, without an answer, before the TLS handshake. Idle connections
+ * cost a client nothing, so one client could otherwise occupy all that the server accepts.
  *
- * Calls `onDropped` with the client for each closed connection. If the server closed the connection because of its own
- * limit, calls `onDropped` with undefined.
+ * @param onDropped called for each closed connection; without a client if the server's own limit closed it
  */
 export function limitConnections(
   server: Server,

@@ -20,10 +20,7 @@ const HOUR_MS = 3_600_000
 /** Limit of warnings per hour. It prevents an attack from many networks from filling the log. */
 const MAX_WARNINGS = 1000
 
-/**
- * Counts requests and connections that are refused because of a limit. Logs one warning per hour for each network and
- * limit, so that the operator sees which clients are refused and why.
- */
+/** Counts requests and connections refused because of a limit. Warns once per hour for each network and limit. */
 export class OverLimit {
   readonly #clock: Pick<Clock, 'elapsed'>
   readonly #metrics: Pick<Metrics, 'count' | 'countCase'>

@@ -8,9 +8,9 @@ const SIDE = 64
 const MAX_PROFILE_BYTES = 65_536
 
 /**
- * Returns the fault of an avatar's image, as a sentence; undefined for a complete PNG of 64x64 pixels. Decodes
- * everything that a phone would decode, because every receiver gets the avatar. The decoded size is limited, because a
- * small file can inflate to many megabytes.
+ * Returns the fault of an avatar's image as a sentence; undefined for a complete PNG of 64x64 pixels. Decodes all that
+ * a phone would, because every receiver gets the avatar. The decoded size is limited, because a small file can inflate
+ * to many megabytes.
  *
  * @see PNG specification (ISO/IEC 15948)
  */

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Log } from '../../log.ts'
 
 /**
- * Warns the operator if all clients behind a proxy count as one client, because the proxy is not trusted or sends no
- * `X-Forwarded-For`. Each of the two warnings is logged once, with the configuration line to add.
+ * Warns if all clients behind a proxy count as one, because the proxy is not trusted or sends no `X-Forwarded-For`.
+ * Logs each of the two warnings once.
  */
 export type ProxyWarnings = (request: IncomingMessage) => void
 

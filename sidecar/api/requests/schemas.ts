@@ -17,9 +17,8 @@ export interface BodyChecks {
 }
 
 /**
- * Creates the checks of all request bodies. Each check is compiled when it is first used, because compiling all of them
- * would delay the start by some milliseconds. `allowPrivate`: whether a Web Push subscription may name a push service
- * in a private network.
+ * Creates the checks of all request bodies. Each is compiled at its first use, to save some milliseconds at the start.
+ * `allowPrivate`: whether a Web Push service may be in a private network.
  */
 export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: boolean }): BodyChecks {
   // A test validates the schemas instead. Validating them here would take 10 ms at each start.
@@ -92,8 +91,8 @@ function reasonOf({ keyword, params }: ErrorObject): string {
 }
 
 /**
- * Returns a push token of any platform in the form in which it is stored. The same Web Push subscription can be written
- * in several ways, so it is stored in one canonical form.
+ * Returns a push token as it is stored. A Web Push subscription can be written in several ways; its canonical form is
+ * stored.
  */
 function storedToken(pushToken: string): string {
   const parsed = parseSubscription(pushToken, true)

@@ -15,14 +15,15 @@ interface StationRings {
 type RingStore = StationRings & ({ readonly isShared: true } | { readonly isShared: false; readonly feed: Feed })
 
 /**
- * Limit of all cached rings together, in bytes: enough for 5,000 stations with 50 messages each. With its compressed
- * copy, a ring takes 13 KB if each text has the maximum of 67 characters.
+ * Limit of all cached rings in bytes: enough for 5,000 stations with 50 messages of 67 characters. With its compressed
+ * copy, such a ring takes 13 KB.
  */
 const MAX_BYTES = 80_000_000
 
 /**
- * Creates the ring cache for the store: {@link LocalRings} if only this process uses the store, otherwise {@link
- * SharedRings}. `maxBytes` limits all rings together. Beyond it, the least recently requested rings are dropped.
+ * Creates the ring cache: {@link LocalRings} if only this process uses the store, otherwise {@link SharedRings}.
+ *
+ * @param maxBytes limit of all rings; beyond it, the least recently requested ones are dropped
  */
 export function createRingCache(store: RingStore, maxBytes: number = MAX_BYTES, log: Log = SILENT_LOG): RingCache {
   const { stations, history } = store

@@ -27,14 +27,14 @@ interface Load {
 /**
  * The ring cache for a store that only this process uses.
  *
- * The ring of a station holds its newest messages. Each ring is absent, loading or cached. A request for an absent ring
- * loads it from the history. Messages that are stored during the load are collected. When the load ends, they are added
- * to the ring, and the ring is cached. From then on, the feed adds each message once it is durable, and requests need
- * no query. A ring becomes absent again when memory runs short. It is loaded again if a request has an older cursor or
- * the station was registered again.
+ * The ring of a station holds its newest messages. It is absent, loading or cached:
+ * - A request for an absent ring loads it from the history. Messages stored during the load are added when it ends.
+ * - The feed adds each durable message to a cached ring, so requests need no query.
+ * - A cached ring becomes absent when memory runs short. It is loaded again if a request has an older cursor or the
+ *   station was registered again.
  *
- * A device with options gets an {@link uncachedAnswer}, which is read from the history and not cached. While the ring has
- * messages to other SSIDs of the station's callsign, every device gets such an answer.
+ * A device with options gets an {@link uncachedAnswer} from the history. So does every device while the ring has
+ * messages to other SSIDs of the station's callsign.
  *
  * Guarantee: an answer contains exactly the messages that the history has for the station's present registration.
  */

@@ -24,8 +24,8 @@ export interface ReadyRing {
   /** Offset in `space` at which the oldest message's record begins. */
   begin: number
   /**
-   * The records in order, each followed by a comma. They are in a buffer, outside V8's heap. As strings, the records of
-   * a ring that changes often would take several times their size until the next garbage collection.
+   * The records in order, each followed by a comma. As strings, the records of a ring that changes often would take
+   * several times their size until the next garbage collection.
    */
   space: Buffer
   /**
@@ -118,18 +118,17 @@ export function bytesOfRing({ space, stamps, slice }: ReadyRing): number {
 
 const COMMA_BYTES = 1
 
-// Bytes of memory, measured with 5,000 rings of 50 messages. RING_BYTES is for the objects and arrays of a ring.
-// RECORD_BYTES is for the entries of a message in the arrays, with the sender. The arrays took 1.7 KB in a ring loaded
-// at once, and 3.8 KB in one that grew message by message. BUFFER_BYTES is the overhead of a buffer.
+// Bytes of memory, measured with 5,000 rings of 50 messages.
 const RING_BYTES = 900
+// A message's entries in the arrays. All 50 took 1.7 KB if loaded at once, and 3.8 KB if added one by one.
 const RECORD_BYTES = 40
 const BUFFER_BYTES = 400
 
 /**
- * Size of a new buffer for records, relative to the size of the records. With the spare capacity, records rarely need
- * to be moved. If the records would leave less than `MIN_SPARE`, a new buffer replaces the old one.
+ * Size of a new buffer, relative to the size of its records. With the spare capacity, records rarely need to be moved.
  */
 const SPARE = 1.08
+/** Least relative size of a buffer that is kept. A smaller one is replaced. */
 const MIN_SPARE = 1.02
 
 function spaceFor(bytes: number): Buffer {
@@ -137,9 +136,8 @@ function spaceFor(bytes: number): Buffer {
 }
 
 /**
- * Returns the offset for the next record. If the record does not fit at the end of `space`, moves all records to the
- * front. Allocates a new buffer only if the old one is too small or an answer may still read it. Allocations are
- * avoided, because buffers are outside the heap, and garbage collection does not react to their size.
+ * Returns the offset for the next record. If it does not fit at the end, moves all records to the front. Allocates a
+ * new buffer only if necessary: garbage collection does not react to the size of buffers.
  */
 function reserve(ring: ReadyRing, bytes: number): number {
   const { begin, space } = ring

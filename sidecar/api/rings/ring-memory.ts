@@ -18,12 +18,8 @@ export function uncounted(ring: ReadyRing): CachedRing {
 }
 
 /**
- * Caches the most recently requested rings, and limits their memory.
- *
- * The total includes the bytes of each cached ring and of no other ring. `put` caches a ring as the most recent one,
- * `touch` makes a cached ring the most recent one again, `drop` removes a ring, and `recount` updates its size in the
- * total. `trim` drops the least recent rings until the total is within the limit. An answer that still uses a dropped
- * ring stays valid.
+ * Caches the most recently requested rings, and drops the least recent ones beyond `maxBytes`. An answer that still
+ * uses a dropped ring stays valid.
  */
 export class RingMemory {
   readonly #stations: Pick<Stations, 'get' | 'avatarChanges'>
@@ -45,6 +41,7 @@ export class RingMemory {
     return this.#rings.get(key)
   }
 
+  /** Caches a ring as the most recent one. */
   put(key: StationKey, cached: CachedRing): void {
     this.drop(key)
     this.#rings.set(key, cached)
@@ -52,6 +49,7 @@ export class RingMemory {
     this.trim()
   }
 
+  /** Makes a cached ring the most recent one. */
   touch(key: StationKey): void {
     const cached = this.#rings.get(key)
     if (!cached) return
@@ -71,6 +69,7 @@ export class RingMemory {
     for (const key of this.#rings.keys()) this.drop(key)
   }
 
+  /** Updates the total after a ring's size changed. */
   recount(cached: CachedRing): void {
     const bytes = bytesOfRing(cached.ring)
     this.#bytes += bytes - cached.bytes
@@ -91,8 +90,8 @@ export class RingMemory {
   }
 
   /**
-   * Returns the ring's messages newer than `since`, with avatar hashes. Reuses the {@link Slice} of the last request if
-   * it has the same messages and no avatar has changed. The next request usually needs the same messages.
+   * Returns the ring's messages newer than `since`, with avatar hashes. The last request's {@link Slice} is reused if
+   * messages and avatars are the same, as usual.
    */
   #sliceOf(ring: ReadyRing, since: number): Slice {
     const first = firstNewer(ring.stamps, since)

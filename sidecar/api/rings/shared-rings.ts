@@ -16,18 +16,17 @@ interface SharedRingsParts {
 /**
  * The ring cache for a store to which other processes also write.
  *
- * The ring of a station holds its newest messages. Each ring is absent or cached. A request for an absent ring reads
- * the ring from the history. A request for a cached ring reads only newer messages, which other processes may have
- * stored, and adds them. So every request queries the history, but most get an empty result. Reading and encoding 50
- * messages costs four times as much.
+ * The ring of a station holds its newest messages. It is absent or cached. A request for an absent ring reads it from
+ * the history. A request for a cached ring reads only newer messages, and adds them. So every request queries the
+ * history, but most get an empty result. Reading and encoding 50 messages costs four times as much.
  *
  * A cached ring is wrong if the station was registered again, or if the history lost the newest cached message. Then
- * the ring is dropped, and the request is repeated. All rings are dropped when the history's `lineage` changes, because
- * any ring may then contain messages that the database lost, for example in a failover.
+ * the ring is dropped, and the request is repeated. All rings are dropped if the history's `lineage` changes: the
+ * database may have lost their messages, for example in a failover.
  *
  * A device with options gets an {@link uncachedAnswer}, which neither uses the cached rings nor is cached.
  *
- * Guarantee: an answer contains every message that the history had during the request, and no other message.
+ * Guarantee: an answer contains every message that the history had during the request, and no other.
  */
 export class SharedRings implements RingCache {
   readonly #stations: Pick<Stations, 'get'>
@@ -88,9 +87,10 @@ export class SharedRings implements RingCache {
   }
 
   /**
-   * Answers a request from the history, without the cached ring. This is necessary if the device has options, or while
-   * the history's ring has messages to other SSIDs of the station's callsign. `read`: the messages since the cursor;
-   * undefined if they were not read yet.
+   * Answers from the history, without the cached ring: for devices with options, or while the history's ring has
+   * messages to other SSIDs of the station's callsign.
+   *
+   * @param read the messages since the cursor, if they were read already
    */
   async #uncachedAnswer(
     key: StationKey,

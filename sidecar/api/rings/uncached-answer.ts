@@ -5,8 +5,8 @@ import { ackRecord, messageRecord, senderAvatars } from '../answers/message-reco
 import type { NewMessages } from './ring-cache.ts'
 
 /**
- * Returns the answer to a device with options that select other messages than the cached ones. The answer is built for
- * this request only. `since`: the cursor of the request.
+ * Returns an answer for one request whose messages are not those of the cached ring. `since`: the cursor of the
+ * request.
  */
 export function uncachedAnswer(read: ReadMessages, since: number, stations: Pick<Stations, 'get'>): NewMessages {
   const { messages, acks, newestDropped, answerStamp } = read

@@ -5,9 +5,8 @@ import type { Duplex } from 'node:stream'
 export type Connect = (to: { readonly host: string; readonly port: number }) => Duplex
 
 /**
- * How long to try each address of a host name except the last one. The default of Node.js, 250 ms, is less than a round
- * trip by satellite. With that default, a machine behind a satellite link could only connect to the last address, which
- * may be an IPv6 address without a route.
+ * Milliseconds for each address of a host name except the last one. The default of Node.js, 250 ms, is less than a
+ * round trip by satellite. There, only the last address would be reached, which may be IPv6 without a route.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 

@@ -12,8 +12,7 @@ import { Session } from './session.ts'
 const STABLE_MS = 60_000
 
 /**
- * Limit of moves. In a move, the connection logs in again to reach a server that no other listener uses. Without a
- * limit, it would log in again and again if the address has only one server.
+ * Limit of moves. A move is a new login to reach a server that no other listener uses. There may be only one server.
  */
 const MAX_MOVES = 3
 
@@ -25,8 +24,7 @@ const MAY_LOG_IN_AGAIN_MS = 1000
  * - `connecting`: the login is not answered yet.
  * - `up`: logged in, and the server has the newest filter.
  * - `confirming`: logged in, and a filter change is not confirmed yet.
- * - `unconfirmed`: logged in, but the server does not answer `#filter` lines. It probably has the newest filter, but
- *   only a new login makes this certain.
+ * - `unconfirmed`: logged in, but the server does not answer `#filter` lines. It probably has the newest filter.
  * - `waiting`: not connected; the next try follows after a delay.
  * - `leaving`: reads the server's last data, then is `closed`.
  */
@@ -87,14 +85,12 @@ export interface ConnectionParts {
 /**
  * Keeps one login to APRS-IS up, and reconnects after faults, until {@link leave} or {@link close}.
  *
- * It runs one {@link Session} at a time. Its states are those of {@link ConnectionState}:
- * - A new session is `connecting`. Once logged in, it is `confirming`, and then `up` or `unconfirmed`, depending on the
- *   server's answer to the filter.
- * - After a session ends, the connection is `waiting` for the delay that {@link Outages} computes. Then the next
- *   session starts.
+ * It runs one {@link Session} at a time:
+ * - A new session is `connecting`. After the login it is `confirming`. The server's answer to the filter makes it `up`
+ *   or `unconfirmed`.
+ * - After a session ends, the connection is `waiting`, for a delay from {@link Outages}, before the next session.
  * - If another listener uses the same server, the connection *moves*: it ends its session and starts the next one at
  *   once. It moves at most three times until a login is stable.
- * - {@link leave} and {@link close} are final: no session starts afterwards.
  */
 export class Connection {
   readonly #parts: ConnectionParts
@@ -285,8 +281,8 @@ export class Connection {
   }
 
   /**
-   * Logs in again to leave a server that another listener uses, so that one failing server cannot disconnect both.
-   * Meanwhile, the other listener receives all messages.
+   * Leaves a server that another listener uses, so that its failure cannot disconnect both. The other listener gets all
+   * messages meanwhile.
    */
   #move(server: string): void {
     const { callsign, log } = this.#parts

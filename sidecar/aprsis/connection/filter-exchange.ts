@@ -8,12 +8,12 @@ const ANSWER_TIMEOUT_MS = 10_000
 const TRIES = 2
 
 /**
- * How the server got the newest filter, and whether it confirmed it:
+ * How the server got the newest filter:
  *
- * - `set_by_login`: it was in the login line, which the server accepted.
- * - `confirmed`: the server answered the `#filter` line.
- * - `unanswered`: the server does not answer `#filter` lines. It may have applied this one (as udpgate4 and aprsgo do),
- *   or may still use the filter of the login line (as Polaric aprsd does).
+ * - `set_by_login`: in the login line, which the server accepted.
+ * - `confirmed`: in a `#filter` line, which the server answered.
+ * - `unanswered`: in a `#filter` line, but the server does not answer these. It may have applied it (udpgate4, aprsgo)
+ *   or ignored it (Polaric aprsd).
  */
 export type FilterOutcome = 'set_by_login' | 'confirmed' | 'unanswered'
 
@@ -32,14 +32,12 @@ interface FilterExchangeParts {
  * Changes the filter of a running login. At most one `#filter` line awaits its answer.
  *
  * - `login`: the login line is not sent yet. It will contain the newest filter.
- * - `settled`: the server has confirmed the newest filter. Or the server is silent, and the newest filter was sent to
- *   it.
- * - `asked`: a `#filter` line waits up to 10 s for its answer, and is sent at most twice. After an answer, the state is
- *   `settled`, or the next `#filter` line is sent if the filter has changed meanwhile. A server that does not answer is
- *   *silent*.
+ * - `asked`: a `#filter` line waits up to 10 s for its answer, and is sent at most twice. A server that does not answer
+ *   is *silent*. If the filter has changed meanwhile, the next line follows.
+ * - `settled`: the server has confirmed the newest filter, or it is silent and was sent this filter.
  *
- * If the server is silent, each filter gets the outcome `unanswered` as soon as it is sent. If a silent server answers
- * later, the exchange sends the filter again, and waits for answers from then on.
+ * If the server is silent, each filter gets the outcome `unanswered` at once. If it answers later, the filter is sent
+ * again, and answers are awaited from then on.
  */
 export class FilterExchange {
   readonly #parts: FilterExchangeParts
@@ -66,8 +64,8 @@ export class FilterExchange {
   }
 
   /**
-   * Call when the server has accepted the login. This means that the server has accepted the filter in the login line
-   * too. Otherwise it would have closed the connection.
+   * Call when the server has accepted the login, and with it the filter in the login line: otherwise it would have
+   * closed the connection.
    */
   loggedIn(): void {
     this.#silent = this.#parts.isSilent()
@@ -97,8 +95,8 @@ export class FilterExchange {
   }
 
   /**
-   * Whether a line confirms the previous filter instead of the newest. Servers repeat only the beginning of a filter.
-   * If both filters begin alike, the line is assumed to confirm the newest.
+   * Whether a line confirms the previous filter. Servers repeat only the beginning of a filter, so a line that fits
+   * both filters confirms the newest.
    */
   #isLate(line: string): boolean {
     if (this.#previous === undefined || line === confirmationLine(this.#sent)) return false

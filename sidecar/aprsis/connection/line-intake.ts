@@ -14,11 +14,8 @@ interface LineIntakeParts {
 }
 
 /**
- * Passes packet lines from all sessions to `receive`, and limits how many lines it processes at a time.
- *
- * - The intake is *full* when more than 5,000 lines are in process, until fewer than 2,500 are left. A full intake
- *   still accepts lines that were already read from a socket.
- * - After {@link close}, it drops every line.
+ * Passes packet lines from all sessions to `receive`. It is *full* from more than 5,000 unprocessed lines until fewer
+ * than 2,500 are left, but still accepts lines that were already read. After {@link close}, it drops every line.
  */
 export class LineIntake {
   readonly #parts: LineIntakeParts

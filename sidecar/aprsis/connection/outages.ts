@@ -14,11 +14,9 @@ interface OutagesParts {
 /**
  * Tracks the faults of one connection. Decides when to retry, and at which level each fault is logged.
  *
- * - A *drop* is the end of a login that the server had accepted. A *failure* is a try that did not lead to an accepted
- *   login.
- * - Drops and failures are counted until {@link recovered}. A drop resets the number of failures, because the server
- *   was reachable.
- * - Three drops within 15 minutes mean that the connection flaps. This is logged once per period of flapping.
+ * A *drop* is the end of an accepted login; a *failure* is a try without one. Both are counted until {@link recovered}.
+ * A drop resets the number of failures, because the server was reachable. Three drops within 15 minutes are logged once
+ * as flapping.
  */
 export class Outages {
   readonly #parts: OutagesParts
@@ -55,8 +53,8 @@ export class Outages {
   }
 
   /**
-   * Counts a drop and returns the delay before the next login in milliseconds. With `isReplaced`, another connection
-   * has taken over the callsign, and the drop is not logged as a fault.
+   * Counts a drop and returns the delay before the next login in milliseconds. `isReplaced`: another connection has
+   * taken over the callsign, which is no fault.
    */
   dropped(reason: string, isReplaced: boolean): number {
     const { callsign, log, random } = this.#parts

@@ -18,10 +18,8 @@ export interface ProbeOutcome {
 }
 
 /**
- * Logs in once, changes the filter once, and logs out. Takes at most 40 s.
- *
- * A server drops the older of two logins with the same callsign, and a sidecar may be running. So the probe logs in
- * with the SSID that a sidecar would use last, unless the callsign is too long for an SSID.
+ * Logs in once, changes the filter once, and logs out, in at most 40 s. A server drops the older of two logins with one
+ * callsign, and a sidecar may be running. So the probe uses the SSID that a sidecar would use last, if an SSID fits.
  */
 export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<ProbeOutcome> {
   const { host, port, callsign: configured, passcode } = settings

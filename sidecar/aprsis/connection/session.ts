@@ -20,9 +20,9 @@ const MAX_PACKET_LINE_BYTES = 509
 const MAX_UNSENT_BYTES = 65_536
 
 /**
- * After a read with more lines than this, other work gets a turn of the event loop. Node.js reads up to 2 MB in one
- * turn. These bytes can hold a million short lines. So a hostile server could delay API requests for seconds. The whole
- * APRS-IS network sends only a few hundred lines a second.
+ * After a read with more lines than this, other work gets a turn of the event loop. A hostile server could send a
+ * million short lines in the 2 MB of one read, and delay API requests for seconds. APRS-IS sends a few hundred a
+ * second.
  */
 const MANY_LINES = 1000
 
@@ -49,23 +49,21 @@ export interface SessionParts {
   readonly isSilent: (server: string) => boolean
   readonly onLogin: (answer: LoginAnswer) => void
   readonly onFilter: (outcome: FilterOutcome) => void
-  /** Called exactly once, as the last callback. `reason` is for the log. */
+  /** Called once, last, when the socket is destroyed and no timer is left. `reason` is for the log. */
   readonly onEnd: (reason: string) => void
 }
 
 /**
  * One TCP connection to an APRS-IS server, from the connection attempt to its end.
  *
- * - It must connect within 10 s. Then it sends the login line, if `mayLogIn` allows it, and the server must answer
- *   within 10 s.
+ * - It must connect within 10 s. Then it sends the login line, if `mayLogIn` allows it, and waits 10 s for the answer.
  * - Once logged in, it can change its filter. A verified login can also send packets.
- * - {@link leave} ends the sending side, and reads until the server closes, for at most 5 s. This limit does not apply
- *   while reading is paused.
+ * - {@link leave} ends the sending side, and reads until the server closes, for at most 5 s (unlimited while reading is
+ *   paused).
  * - {@link end} waits at most 1 s until the kernel has all output, then closes.
- * - A socket error, a timeout or a silent server ends the session at any time. When `onEnd` is called, the socket is
- *   destroyed and no timer is left.
+ * - A socket error, a timeout or a silent server ends the session at any time.
  *
- * Packet lines go to the intake from the first read on, even before the login is answered.
+ * Packet lines go to the intake even before the login is answered.
  */
 export class Session {
   readonly #parts: SessionParts

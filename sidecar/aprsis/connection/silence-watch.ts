@@ -1,11 +1,11 @@
 import type { Clock, Timer } from '../../clock.ts'
 
-/**
- * Interval at which the silence is checked, in milliseconds. APRS-IS servers send a comment line every 20 s. So a
- * connection without a complete line for {@link SILENT_TICKS} intervals is dead. Single bytes prove nothing, because
- * some middleboxes send them on a dead connection.
- */
+/** Interval at which the silence is checked, in milliseconds. */
 const TICK_MS = 15_000
+/**
+ * After so many intervals without a complete line, a connection is dead: servers send a comment every 20 s. Single
+ * bytes do not count, because some middleboxes send them on a dead connection.
+ */
 const SILENT_TICKS = 5
 
 /**

@@ -49,22 +49,19 @@ interface Filling {
   bytes: number
 }
 
-/**
- * The registered stations by connection. Each station belongs to the newest connection whose filter has it. `homeless`:
- * the stations that are in no filter, sorted.
- */
+/** The registered stations by connection: each belongs to the newest connection whose filter has it. */
 interface Shares {
   readonly bins: readonly (Bin & { readonly carrier: Carrier })[]
+  /** The stations that are in no filter, sorted. */
   readonly homeless: readonly StationKey[]
 }
 
 /**
- * Plans which connection has which stations in its filter. A filter of up to {@link IN_PLACE_BYTES} can be changed on a
- * running connection. A longer filter needs a new login, which costs up to 8 KB. So new stations go to one connection
- * with a small filter, and removed stations stay in the big filters. Once the small filter is full or `compact` is set,
- * all filters are rebuilt.
+ * Plans which connection has which stations in its filter. A filter of up to {@link IN_PLACE_BYTES} can be changed in
+ * place; a longer one needs a new login, which costs up to 8 KB. So new stations go to one small filter, and removed
+ * stations stay in the big ones. Once the small filter is full or `compact` is set, all are rebuilt.
  *
- * `carriers`: the connections, newest first. If two have the same station, the newer one keeps it.
+ * @param carriers the connections, newest first; if two have the same station, the newer one keeps it
  */
 export function planConnections(
   wanted: ReadonlySet<StationKey>,

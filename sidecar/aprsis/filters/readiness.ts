@@ -1,8 +1,9 @@
 import type { StationKey } from '../../messages/store.ts'
 
 /**
- * Whether the filters set at the servers contain all `wanted` stations, except those in `leftOut`. `up`: for each of
- * these filters, its set of stations. Returns false if no filter is set.
+ * Whether the filters set at the servers contain all `wanted` stations except `leftOut`; false if no filter is set.
+ *
+ * @param up the stations of each of these filters
  */
 export function isHeard(
   wanted: ReadonlySet<StationKey>,
@@ -16,10 +17,7 @@ export function isHeard(
   return missing.size === 0
 }
 
-/**
- * Returns a version of {@link isHeard} that caches its last result. A call with the same set objects as the last call
- * returns the cached result, because the contents of a set never change.
- */
+/** Returns {@link isHeard} with a cache: another call with the same set objects returns the last result. */
 export function watchHeard(): typeof isHeard {
   let last: readonly unknown[] = []
   let heard = false

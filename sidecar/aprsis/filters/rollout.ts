@@ -27,8 +27,8 @@ export type Step =
   /** Opens the first of the connections that the plan has yet to open. */
   | { readonly kind: 'open' }
   /**
-   * Closes a connection although it is the only one for some stations. Messages to these may be lost until their new
-   * connection is up. `stations`: the number of these stations.
+   * Closes the only connection of some stations. Messages to them may be lost until their new connection is up.
+   * `stations`: their number.
    */
   | { readonly kind: 'sacrifice'; readonly id: number; readonly stations: number }
 
@@ -46,9 +46,9 @@ export interface Rollout {
 }
 
 /**
- * Returns the steps that are possible now without losing a message. The rule: a connection drops a registered station
- * only if another settled connection has the station. The rule does not depend on earlier plans, so the plan may be
- * replaced at any time.
+ * Returns the steps that lose no message: a connection drops a registered station only if another settled connection
+ * has it. If this leaves no step, returns a `sacrifice`. Earlier plans do not matter, so a plan may be replaced at any
+ * time.
  */
 export function nextSteps({ members, waiting, leaving, wanted, maxConnections }: Rollout): readonly Step[] {
   const steps: Step[] = []
@@ -106,9 +106,9 @@ function coverOf(members: readonly Member[], wanted: ReadonlySet<StationKey>): C
 }
 
 /**
- * Closes one retiring connection: the one with the fewest stations that no other filter contains. Needed if no further
- * connection can be opened, and every retiring connection is the only one for some station. This can happen if a plan
- * is replaced half-way while nearly all connections that `maxConnections` allows are in use.
+ * Closes the retiring connection with the fewest stations that no other filter contains. Needed if every retiring
+ * connection is the only one for some station, and no more may be opened: after a plan was replaced half-way, with
+ * nearly `maxConnections` in use.
  */
 function leastLoss(members: readonly Member[], cover: Cover): readonly Step[] {
   const [least] = members

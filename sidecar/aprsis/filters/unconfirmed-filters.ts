@@ -16,8 +16,8 @@ interface UnconfirmedFiltersParts {
 }
 
 /**
- * Ensures that a server that ignores `#filter` lines still gets the newest filter. Some servers read a filter only from
- * the login line. So each unanswered `#filter` line schedules a renewal by new logins, at most one per minute.
+ * Logs in again to servers that do not answer `#filter` lines, at most once per minute. Some servers read a filter only
+ * from the login line.
  */
 export class UnconfirmedFilters {
   readonly #parts: UnconfirmedFiltersParts

@@ -4,9 +4,8 @@ import { freeLoginCallsign } from './login-callsigns.ts'
 /** Provides login callsigns for connections. No two logins may have the same callsign. */
 export interface CallsignSource {
   /**
-   * Returns a callsign for one more connection. It is neither in `inUse` nor a station in `stations`. Returns undefined
-   * if none is free now. Then the source requests another callsign, unless it is {@link exhausted}. The fleet tries
-   * again when that request is granted.
+   * Returns a callsign for one more connection: not `inUse`, and no station in `stations`. Returns undefined if none is
+   * free. Then the source requests one, unless {@link exhausted}, and the fleet tries again when it is granted.
    */
   take(inUse: ReadonlySet<string>, stations: ReadonlySet<StationKey>): string | undefined
   readonly exhausted: boolean

@@ -53,16 +53,14 @@ export interface ElectionParts extends ElectionStore {
  * every callsign is a lease in the store.
  *
  * An instance is in one of these states:
- * - *Standby*: it holds no slot. In each round it tries to lease a free slot. If it gets one, it becomes a listener.
- * - *Listener*: it holds a slot. In each round it renews the leases of its slot and its callsigns. It is deposed if
- *   another instance has leased the slot meanwhile. It gives up the slot if it has had no login for 30 s and another
- *   instance is on standby.
- * - *Resting*: after giving up a slot, it does not try to lease one for 10 minutes, as long as another instance is on
- *   standby.
+ * - *Standby*: it holds no slot. In each round it tries to lease a free one. With a slot, it is a listener.
+ * - *Listener*: in each round it renews the leases of its slot and callsigns. It is deposed if another instance has
+ *   leased the slot meanwhile. It gives up the slot after 30 s without a login, if another instance is on standby.
+ * - *Resting*: for 10 minutes after giving up a slot, it leases none, as long as another instance is on standby.
  *
- * While the store is unreachable, a listener keeps its logins but starts no new ones, because other instances may have
- * taken over its expired leases. The store grants an expired lease to another instance only after that instance has
- * been in contact for the duration of a lease. So after an outage, the former holder can renew its lease first.
+ * While the store is unreachable, a listener keeps its logins but starts no new ones, because others may have taken
+ * over its expired leases. The store grants an expired lease only to instances that were in contact for the duration of
+ * a lease. So after an outage, the former holder can renew its lease first.
  */
 export class Election {
   readonly #parts: ElectionParts

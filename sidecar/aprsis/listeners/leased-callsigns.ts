@@ -22,13 +22,13 @@ export interface Moment {
 /**
  * The login callsigns that this process has leased. Other processes lease other SSIDs of the same base callsign.
  *
- * - {@link take} returns a leased callsign for a connection. If none is free, it increases the number of *lacking*
- *   callsigns and requests a round of the election.
- * - In that round, {@link wishes} names further callsigns, and {@link answered} records the leases that were granted.
- *   If fewer callsigns are free than lacking, the source is *exhausted* until a later round finds more.
- * - {@link dropUnused} forgets callsigns that no connection has used for a second, so that others can lease them.
+ * - {@link take} returns a leased callsign that is free. If there is none, one more is *lacking*, and a round of the
+ *   election is requested.
+ * - In that round, {@link wishes} names callsigns to lease, and {@link answered} records those that were granted. If
+ *   fewer are free than lacking, the source is *exhausted* until a later round finds more.
+ * - {@link dropUnused} forgets callsigns that were unused for a second, so that others can lease them.
  *
- * A login only starts if the lease of its callsign is valid for at least two more seconds.
+ * A login starts only if its callsign's lease is valid for two more seconds.
  */
 export class LeasedCallsigns implements CallsignSource {
   readonly #configured: string
@@ -70,8 +70,7 @@ export class LeasedCallsigns implements CallsignSource {
       if (!inUse.has(callsign) && !isStation && this.mayLogIn(callsign)) return callsign
     }
     this.#lacking += 1
-    // If the source is exhausted, other instances have leased all callsigns, and an extra round of the election would
-    // find none. A regular round leases a callsign as soon as one is free.
+    // If the source is exhausted, other instances hold all callsigns. A regular round leases one as soon as it is free.
     if (!this.#exhausted) this.#requestRound()
     return undefined
   }
@@ -79,8 +78,7 @@ export class LeasedCallsigns implements CallsignSource {
   mayLogIn(callsign: string): boolean {
     const requestedAt = this.#requestedAt.get(callsign)
     if (!requestedAt) return false
-    // The age of the lease is measured by two clocks. Elapsed time stops while the machine sleeps, and the wall clock
-    // may step back. The larger age is used, so that an expired lease never counts as valid.
+    // Elapsed time stops while the machine sleeps, and the wall clock may step back. So the larger of both ages counts.
     const age = Math.max(this.#clock.elapsed() - requestedAt.elapsed, this.#clock.now() - requestedAt.now)
     return age < LEASE_MS - MARGIN_MS
   }
@@ -91,8 +89,8 @@ export class LeasedCallsigns implements CallsignSource {
   }
 
   /**
-   * Returns further callsigns to lease: one for each connection that lacks one. They do not include `takenCallsigns`,
-   * which other instances have leased. Only the first listener may lease the configured callsign.
+   * Returns callsigns to lease: one for each connection that lacks one, and none of `takenCallsigns`. Only the first
+   * listener may lease the configured callsign.
    */
   wishes(takenCallsigns: ReadonlySet<string>, isFirstListener: boolean): readonly string[] {
     const inUse = new Set([...takenCallsigns, ...this.#requestedAt.keys()])
@@ -109,9 +107,10 @@ export class LeasedCallsigns implements CallsignSource {
   }
 
   /**
-   * Records which callsigns the store leased to this process. The request for the leases named the {@link held}
-   * callsigns and `wishes`, and began at `requestedAt`. Returns the lost callsigns, which another process leased after
-   * their leases had expired.
+   * Records which of the {@link held} callsigns and `wishes` the store leased to this process. Returns the lost
+   * callsigns, which others leased after they had expired.
+   *
+   * @param requestedAt when the request began
    */
   answered(granted: ReadonlySet<string>, wishes: readonly string[], requestedAt: Moment): ReadonlySet<string> {
     const lost = new Set<string>()

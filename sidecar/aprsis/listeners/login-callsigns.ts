@@ -3,9 +3,9 @@ import type { StationKey } from '../../messages/store.ts'
 const MAX_CALLSIGN_LENGTH = 9
 
 /**
- * Returns a callsign that no other connection uses, because a server drops the older of two logins with the same
- * callsign. Tries `configured` first, then its base callsign with the SSIDs 99 down to 16. Radios only have SSIDs up to
- * 15 (AX.25), so these never conflict with a radio of the operator. Returns undefined if none is free.
+ * Returns a free login callsign, because a server drops the older of two logins with the same callsign: `configured`,
+ * or its base callsign with an SSID from 99 down to 16. Radios only have SSIDs up to 15 (AX.25). Returns undefined if
+ * none is free.
  */
 export function freeLoginCallsign(
   configured: string,
