@@ -50,7 +50,7 @@ export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fe
     const cause = code === undefined ? '' : ` [causeCode: ${code}]`
     const text =
       code !== undefined && isUntrusted(code)
-        ? `Not checked: this machine does not trust the certificate of ${page.origin}${cause}. Check again with NODE_EXTRA_CA_CERTS=FILE, where FILE has the certificate's authority (MeshCentral's own: meshcentral-data/root-cert-public.crt).`
+        ? `Not checked: this machine does not trust the certificate of ${page.origin}${cause}. To check the files too, add the certificate's authority (MeshCentral's own: meshcentral-data/root-cert-public.crt) to the file that NODE_EXTRA_CA_CERTS names, beside that of the IdP, and run the checker again.`
         : `Not checked: ${page.origin} cannot be reached from this machine${cause}. Check again while it runs, on a machine that knows its name.`
     return { question, verdict: 'warn', text }
   }
