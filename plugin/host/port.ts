@@ -52,6 +52,11 @@ export interface Account {
   readonly id: UserId
   readonly name: string
   readonly email: string | null
+  /**
+   * Whether the address is verified, as in `Profile.emailVerified`. Return it if the server stores it: the account then
+   * keeps it at a login during which UserInfo failed.
+   */
+  readonly emailVerified?: boolean | null
   readonly siteAdmin: boolean
   /** The issuer of the last login, as in `Profile.issuer`. Undefined if the account has no stored issuer. */
   readonly issuer?: string

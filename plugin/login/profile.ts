@@ -15,17 +15,28 @@ export interface Identity extends Profile {
    * fallback. An existing account keeps its name.
    */
   readonly isNameClaimed: boolean
+  /**
+   * False if UserInfo failed and the ID token lacks the configured e-mail claim. An existing account then keeps its
+   * address.
+   */
+  readonly isEmailKnown: boolean
+  /**
+   * False if UserInfo failed, so that the IdP did not state whether the address is verified. An existing account with
+   * this address then keeps its value.
+   */
+  readonly isVerificationKnown: boolean
 }
 
 /**
  * Reads the identity from the claims. The id is `~oidc:` followed by the unchanged value of the configured claim. Each
  * configured claim name may be a dotted path.
  *
+ * @param isPartial whether a required UserInfo request got no answer, so that claims may be missing
  * @throws LoginError `subject_unusable` if the value contains forbidden characters, is too long, or is an e-mail
  *   address that the IdP has not verified. A value is never cleaned or cut, because the result could be another user's
  *   id
  */
-export function profileOf(claims: Claims, names: CustomSettings['claims']): Identity {
+export function profileOf(claims: Claims, names: CustomSettings['claims'], isPartial = false): Identity {
   const subject = claimAt(claims, names.uuid)
   if (!isUsableSubject(subject)) throw new LoginError('subject_unusable', { details: { claim: names.uuid } })
   if (isKnownByAddress(names) && isDenied(claims.email_verified)) {
@@ -44,6 +55,8 @@ export function profileOf(claims: Claims, names: CustomSettings['claims']): Iden
     isNameClaimed: name !== undefined,
     email: email ?? null,
     emailVerified: isVerified(email, claims),
+    isEmailKnown: !isPartial || address !== undefined,
+    isVerificationKnown: !isPartial || [address, claims.email, claims.email_verified].every(isPresent),
   }
 }
 
@@ -69,6 +82,10 @@ function isVerified(email: string | undefined, claims: Claims): boolean | null {
   if (email !== undefined && email !== claims.email) return false
   const verified = isEmailVerified(claims)
   return verified === null ? null : email !== undefined && verified
+}
+
+function isPresent(claim: unknown): boolean {
+  return claim !== undefined
 }
 
 function isDenied(verified: unknown): boolean {

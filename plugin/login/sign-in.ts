@@ -14,7 +14,7 @@ export interface SignInResult extends AppliedRules {
   readonly created: boolean
 }
 
-/** The user who signs in. By default, the name counts as sent by the IdP (`isNameClaimed`). */
+/** The user who signs in. By default, all claims count as sent by the IdP. */
 export type SignInIdentity = Profile & Partial<Identity>
 
 /**
@@ -33,7 +33,7 @@ export async function signIn(
   host: Pick<Host, 'accounts' | 'groups' | 'loginTokens' | 'newAccountsAllowed' | 'inMaintenance'>,
   reported: Readonly<Record<string, unknown>> = {},
 ): Promise<SignInResult> {
-  const { isNameClaimed = true, ...profile } = identity
+  const { isNameClaimed = true, isEmailKnown = true, isVerificationKnown = true, ...profile } = identity
   const mayCreate = settings.newAccounts ?? host.newAccountsAllowed?.(settings.key) ?? false
   try {
     const account = await host.accounts.find(settings.key, profile.id)
@@ -47,7 +47,8 @@ export async function signIn(
       throw new LoginError('maintenance', { details: { user: profile.id } })
     }
     const { key: domainKey, custom } = settings
-    const write = { profile, isNameClaimed, domainKey, custom, mayCreate, accounts: host.accounts }
+    const sent = { isNameClaimed, isEmailKnown, isVerificationKnown }
+    const write = { profile, sent, domainKey, custom, mayCreate, accounts: host.accounts }
     const created = await writeAccount(write, account)
     if (created && (await host.accounts.find(settings.key, profile.id))?.locked) {
       const remedy = 'The account was created, and is locked as `newAccountsRights` says. Unlock it to admit the user.'
@@ -92,7 +93,8 @@ function willBeSiteAdmin(wanted: SignInResult['siteAdmin'], account: Account | u
 
 interface AccountWrite {
   readonly profile: Profile
-  readonly isNameClaimed: boolean
+  /** Which parts of the profile the IdP sent. */
+  readonly sent: Omit<Identity, keyof Profile>
   readonly domainKey: string
   readonly custom: CustomSettings
   readonly mayCreate: boolean
@@ -125,9 +127,13 @@ async function writeAccount(write: AccountWrite, account: Account | undefined): 
 }
 
 /**
- * Returns the profile to store. If the IdP sent no name, keeps the name of the account. If that name is empty, stores
- * the fallback name. MeshCentral's built-in strategy left some names empty.
+ * Returns the profile to store. What the IdP did not send keeps the value of the account. If the account's name is
+ * empty, stores the fallback name. MeshCentral's built-in strategy left some names empty.
  */
-function updatedProfile({ profile, isNameClaimed }: AccountWrite, { name }: Account): Profile {
-  return isNameClaimed || !name ? profile : { ...profile, name }
+function updatedProfile({ profile, sent }: AccountWrite, account: Account): Profile {
+  const name = sent.isNameClaimed || !account.name ? profile.name : account.name
+  const email = sent.isEmailKnown ? profile.email : account.email
+  const keepsVerification = !sent.isVerificationKnown && email === account.email
+  const stored = keepsVerification ? account.emailVerified : undefined
+  return { ...profile, name, email, emailVerified: stored ?? profile.emailVerified }
 }

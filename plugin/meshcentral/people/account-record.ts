@@ -15,6 +15,7 @@ export function accountOf(id: UserId, user: MeshUser): Account {
     id,
     name: user.name,
     email: user.email ?? null,
+    emailVerified: user.emailVerified === true,
     siteAdmin: user.siteadmin === SITE_ADMIN,
     ...(typeof user.oidcissuer === 'string' ? { issuer: user.oidcissuer } : {}),
     ...(isLocked(user) ? { locked: true } : {}),

@@ -37,7 +37,8 @@ export async function finishLogin(
   const redeemed = await client.redeem(answer, transaction)
   const { issuer, subject, sid, authenticatedAt, idToken, tokens, userInfoFailure } = redeemed
   if (userInfoFailure) deps.warnOfUserInfo(settings.key, userInfoFailure)
-  const profile = { ...profileOf(preset.claims(redeemed.claims), settings.custom.claims), issuer }
+  const claims = preset.claims(redeemed.claims)
+  const profile = { ...profileOf(claims, settings.custom.claims, userInfoFailure !== null), issuer }
   const result = await admit(redeemed, profile, working, deps, req)
   // Let the session start at the user's authentication, if that is later than the start of the login. A logout at the
   // IdP between the two must not end the session.

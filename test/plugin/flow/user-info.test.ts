@@ -69,6 +69,18 @@ describe('login with UserInfo', () => {
   })
 
   // Shows: plugin 10.15.
+  it('an account keeps its e-mail address if UserInfo fails', async () => {
+    const setup = await start({ idp: { claimsIn: 'userinfo' } })
+    const stored = { status: 200, name: 'Bob Example', email: 'bob@example.test', emailVerified: true }
+    expect((await setup.signIn('bob')).me).to.include(stored)
+    setup.idp.faults.set('userinfo', refusing(503))
+    expect((await setup.signIn('bob')).me).to.include(stored)
+    setup.idp.faults.clear('userinfo')
+    withClaims(setup, { name: 'Bob' })
+    expect((await setup.signIn('bob')).me).to.include({ status: 200, name: 'Bob', email: null })
+  })
+
+  // Shows: plugin 10.15.
   it('refuses a login if UserInfo fails and the ID token lacks the id claim', async () => {
     const claims = { uuid: 'oid' }
     const custom = { scope: 'openid profile directory', claims }

@@ -69,6 +69,21 @@ describe("user's profile from claims", () => {
     expect(profileOf({ sub: '1' }, names).emailVerified).to.equal(null)
   })
 
+  // Shows: plugin 10.15.
+  it('while UserInfo fails, a missing e-mail claim is unknown, not empty', () => {
+    const known = (claims: object, isPartial: boolean, email = 'email') => {
+      const { isEmailKnown, isVerificationKnown } = profileOf({ sub: '1', ...claims }, { ...names, email }, isPartial)
+      return [isEmailKnown, isVerificationKnown]
+    }
+    expect(known({}, false)).to.deep.equal([true, true])
+    expect(known({}, true)).to.deep.equal([false, false])
+    expect(known({ email_verified: true }, true)).to.deep.equal([false, false])
+    expect(known({ email: 'a@b.c' }, true)).to.deep.equal([true, false])
+    expect(known({ email: '', email_verified: false }, true)).to.deep.equal([true, true])
+    // UserInfo could have said that the address in `mail` is the verified address in `email`.
+    expect(known({ mail: 'a@b.c', email_verified: true }, true, 'mail')).to.deep.equal([true, false])
+  })
+
   it("shortens a user's long name without splitting a character", () => {
     const woman = '👩\u200d🚀'
     const nameOf = (claims: object) => profileOf({ sub: '1', ...claims }, names).name
@@ -81,8 +96,8 @@ describe("user's profile from claims", () => {
   it('reads id, name and e-mail address of a user from nested claims', () => {
     const claims = { sub: '1', who: { id: 'x9', 'full.name': 'Ann', mail: { work: 'a@b.c' } } }
     const profile = profileOf(claims, { uuid: 'who.id', name: 'who.full.name', email: 'who.mail.work' })
-    const expected = { id: '~oidc:x9', name: 'Ann', isNameClaimed: true, email: 'a@b.c', emailVerified: false }
-    expect(profile).to.deep.equal(expected)
+    const known = { isNameClaimed: true, isEmailKnown: true, isVerificationKnown: true }
+    expect(profile).to.deep.equal({ id: '~oidc:x9', name: 'Ann', email: 'a@b.c', emailVerified: false, ...known })
   })
 
   it('refuses an unverified e-mail address if users are identified by address', () => {

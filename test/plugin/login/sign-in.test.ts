@@ -63,6 +63,22 @@ describe('signing in', () => {
       expect(await account()).to.include({ name: 'alice@example.test' })
     })
 
+    // Shows: plugin 10.15.
+    it('an account keeps its address and verification if UserInfo failed', async () => {
+      const settings = settingsOf({ ...MINIMAL, newAccounts: true })
+      const login = (identity: Partial<SignInIdentity>) => signIn({ ...ALICE, ...identity }, [], settings, records)
+      await login({})
+      const unverified = { emailVerified: null, isVerificationKnown: false }
+      await login({ name: 'Alice B.', email: null, isEmailKnown: false, ...unverified })
+      expect(await account()).to.include({ name: 'Alice B.', email: 'alice@example.test', emailVerified: true })
+      await login(unverified)
+      expect(await account()).to.include({ email: 'alice@example.test', emailVerified: true })
+      await login({ email: 'new@example.test', ...unverified })
+      expect(await account()).to.include({ email: 'new@example.test', emailVerified: null })
+      await login({ email: null, emailVerified: null })
+      expect(await account()).to.include({ email: null, emailVerified: null })
+    })
+
     // Shows: plugin 5.4.
     it('two simultaneous first logins store the name from the claim, not the fallback', async () => {
       const settings = settingsOf({ ...MINIMAL, newAccounts: true })

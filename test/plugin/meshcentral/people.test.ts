@@ -1,11 +1,13 @@
 import { expect } from 'chai'
 import { LoginError } from '../../../plugin/errors.ts'
 import type { Profile } from '../../../plugin/host/port.ts'
+import { signIn } from '../../../plugin/login/sign-in.ts'
 import { MeshAccounts } from '../../../plugin/meshcentral/people/accounts.ts'
 import { MeshUserGroups } from '../../../plugin/meshcentral/people/user-groups.ts'
 import type { Members, MeshDatabase, MeshDomain } from '../../../plugin/meshcentral/server.ts'
 import { takeOver } from '../../../plugin/meshcentral/start/take-over.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { MINIMAL, settingsOf } from '../config/single-domain.ts'
 import { standIn } from './stand-in.ts'
 
 const ALICE: Profile = { id: '~oidc:1', name: 'Alice', email: 'alice@example.test', emailVerified: true }
@@ -311,6 +313,17 @@ describe('accounts and user groups of MeshCentral', () => {
     expect(web.users[KEY]).to.include({ email: 'new@example.test', emailVerified: false })
     await accounts.update('', { ...ALICE, email: null, emailVerified: false })
     expect(web.users[KEY]).to.include({ email: 'new@example.test' })
+  })
+
+  // Shows: plugin 10.15.
+  it('an unverified address stays unverified after a login during which UserInfo failed', async () => {
+    const { accounts, web } = open()
+    await accounts.create('', { ...ALICE, emailVerified: false })
+    const groups = { mirroredOf: async () => [], join: async () => {}, leave: async () => {} }
+    const identity = { ...ALICE, emailVerified: null, isVerificationKnown: false }
+    await signIn(identity, [], settingsOf(MINIMAL), { accounts, groups })
+    await signIn({ ...identity, email: null, isEmailKnown: false }, [], settingsOf(MINIMAL), { accounts, groups })
+    expect(web.users[KEY]).to.include({ email: 'alice@example.test', emailVerified: false })
   })
 
   it('an address counts as verified if the IdP sends no email_verified', async () => {
