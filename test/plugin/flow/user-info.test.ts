@@ -105,7 +105,7 @@ describe('login with UserInfo', () => {
       expect(me.status).to.equal(401)
       expect(failure).to.include({ code: 'userinfo_failed', missingClaim: 'email_verified' })
       expect(setup.lines('login-failed')[0]?.message).to.match(
-        /could have denied.*`issuer\.userinfo_endpoint` to false/,
+        /may be unverified.*`issuer\.userinfo_endpoint` to false/,
       )
     })
 
