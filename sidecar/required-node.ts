@@ -1,6 +1,6 @@
 /**
- * Ends the process on import if its Node.js is too old. Commands load this file before any other module, because other
- * modules fail on an old Node.js. So this file imports nothing, and uses only syntax that Node.js 14 understands.
+ * Ends the process on import if its Node.js is too old for the other modules. So it must run on Node.js 14, and import
+ * nothing.
  */
 
 /** The oldest version of Node.js that runs this package, as in `engines` of package.json. */

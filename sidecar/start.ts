@@ -5,9 +5,8 @@ import type { Log } from './log.ts'
 import { demandPackages } from './operator/commands/packages.ts'
 
 /**
- * Starts a sidecar. Resolves once the API and the operator's port are listening; APRS-IS may still be unreachable then.
- * If the database, a push gateway's files, a port or the certificate cannot be used, it closes everything that it has
- * opened, and rejects.
+ * Starts a sidecar. Resolves once the API and the operator's port are listening, even if APRS-IS is unreachable.
+ * Rejects if the database, a push gateway's files, a port or the certificate cannot be used, and closes what it opened.
  *
  * Importing this file does not require the packages that only the sidecar needs.
  *

@@ -107,10 +107,7 @@ export class StationAnswers {
   }
 }
 
-/**
- * Converts a station's report to the answer of `GET /stations/CALL`. The code names each member, so that a member added
- * to the report later is not published by accident.
- */
+/** Converts a report to the answer of `GET /stations/CALL`. Names each member, so that new ones stay private. */
 function stationAnswer({ station, avatarHash, devices, messages }: StationReport): StationAnswer {
   return {
     station,

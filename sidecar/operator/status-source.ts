@@ -57,10 +57,7 @@ export class StatusSource {
     return [...obstaclesTo({ upstream: upstream(), storeFault: store.fault(), gateways: gateways() }), ...problems()]
   }
 
-  /**
-   * Returns the current obstacles. If the disk is nearly full, it first makes a test write, because the sidecar may not
-   * have written anything since the disk became full.
-   */
+  /** Returns the current obstacles. If the disk is nearly full, makes a test write first, to notice a full disk. */
   async currentObstacles(): Promise<readonly Obstacle[]> {
     if ((await this.diskFreeBytes()) < SCARCE_BYTES) await this.#soon(this.#parts.store.probe(), undefined)
     return this.obstacles()

@@ -9,8 +9,8 @@ import type { PushGateway } from './gateway/gateway.ts'
 import { openWebPush } from './web-push/web-push.ts'
 
 /**
- * Opens the configured push gateways. Phones of a platform without a gateway can still register and sync, but get no
- * notifications. Throws if a configured gateway cannot be opened.
+ * Opens the configured push gateways. Phones without a gateway can still sync, but get no notifications. Throws if a
+ * configured gateway cannot be opened.
  */
 export function openGateways(
   { fcm, apns, webpush }: PushSettings,

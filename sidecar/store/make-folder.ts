@@ -6,11 +6,10 @@ import { dirname } from 'node:path'
 const OWNER_ONLY = 0o700
 
 /**
- * Creates a folder and its missing parents, accessible only to this user. Existing folders stay as they are. Rejects
- * with the error of the file system. Does not use the option `recursive` of Node.js, which hangs where folders cannot
- * be created, such as in `/proc`.
+ * Creates a folder and its missing parents, accessible only to this user. Rejects with the error of the file system.
  */
 export async function makeFolder(folder: string): Promise<void> {
+  // The option `recursive` hangs where folders cannot be created, such as in `/proc`.
   const make = () =>
     mkdir(folder, OWNER_ONLY).catch((error: unknown) => {
       if (codeOf(error) !== 'EEXIST') throw error

@@ -4,15 +4,9 @@ import type { Metrics } from '../../metrics.ts'
 
 const NS_PER_S = 1e9
 const MS_PER_S = 1000
-/**
- * Interval at which the delay of the event loop is measured, in milliseconds. It is short enough to notice delays that
- * slow down requests, and its cost is negligible.
- */
+/** Interval between measurements of the event loop's delay, in milliseconds. Its cost is negligible. */
 const RESOLUTION_MS = 20
-/**
- * Number of finished intervals that the gauge covers, in addition to the current one. Together they last a minute.
- * Prometheus usually scrapes more often, so it sees each delay.
- */
+/** Number of finished intervals that the gauge covers: one minute. Prometheus usually scrapes more often. */
 const INTERVALS = 6
 const INTERVAL_MS = 10_000
 

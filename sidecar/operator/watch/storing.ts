@@ -12,12 +12,10 @@ export interface Storing extends Pick<History, 'append'> {
 
 /** A message that waits for longer than this, in milliseconds, is a problem, because its sender has got no ack. */
 const LATE_MS = 5000
+/** Interval of the test writes after a lost message. */
 const RETRY_MS = 1000
 
-/**
- * Creates a watch on the storing of messages. After a message was lost, the watch reports the problem until a message
- * is stored or a test write succeeds. It makes a test write each second.
- */
+/** Watches the storing of messages. Reports a lost message until one is stored or a test write succeeds. */
 export function watchStoring(store: Pick<Store, 'history' | 'fault' | 'probe'>, clock: Clock): Storing {
   // The calls of `append` that are not settled yet, oldest first.
   const waiting = new Set<{ readonly since: number }>()

@@ -67,19 +67,15 @@ const UNKNOWN_TOKEN = '0'.repeat(64)
 const PRODUCTION = 'api.push.apple.com'
 const SANDBOX = 'api.sandbox.push.apple.com'
 
-/**
- * Opens the APNs gateway through the package `node-apn`. It is loaded only if APNs is configured, to save memory and
- * time. The files and the four required settings were validated when the configuration was read. Throws if a file has
- * disappeared since; the message names it.
- */
+/** Opens the APNs gateway. Throws if a file has disappeared since the configuration was read; the message names it. */
 export function openApns(settings: ApnsSettings, log: Log, clock: Clock = systemClock): PushGateway {
   const { keyFile, keyId, teamId, topic } = settings as ApnsSettings & Given
   const key = parseSigningKey(readFileSync(keyFile, 'utf8'))
   const connections = createConnections(settings)
   const inFlight = createInFlight(clock)
   const client = openClient({ key, keyId, teamId }, settings.production, connections)
-  // If `node-apn` cannot be loaded, for example during an upgrade, the unhandled rejection ends the process. After its
-  // restart, the process finds the package.
+  // If `node-apn` cannot be loaded, such as during an upgrade, this rejection ends the process, and its restart finds
+  // the package.
   void client.then()
   log.info('push-gateway-on', 'iPhones are notified by APNs.', { topic, host: connections.host })
 
@@ -137,6 +133,7 @@ async function openClient(
   production: boolean,
   connections: ReturnType<typeof createConnections>,
 ) {
+  // Loaded only if APNs is configured, to save memory and time.
   const { Notification: Message, Provider } = await import('node-apn')
   const options: ProviderOptions & { createConnection: () => TLSSocket } = {
     token,
@@ -208,8 +205,7 @@ function members(value: unknown): Record<string, unknown> {
 }
 
 /**
- * Opens the TLS sockets for the client, and drops a connection on which APNs no longer answers. The client itself would
- * use such a connection for minutes, until the operating system gives up.
+ * Opens TLS sockets for the client. It would use one that APNs no longer answers for minutes, so `watch` can drop it.
  */
 function createConnections({ address, port, caFile, production }: ApnsSettings) {
   const host = address ?? (production ? PRODUCTION : SANDBOX)

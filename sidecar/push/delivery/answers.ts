@@ -2,11 +2,11 @@ import type { Clock } from '../../clock.ts'
 import type { PushOutcome } from '../gateway/gateway.ts'
 
 /**
- * The state of a gateway, derived from its latest answers:
+ * The state of a gateway, from its latest answers:
  * - `unused`: nothing was sent yet.
- * - `working`: it accepted the last notification, or reported that its token is dead or its phone offline.
+ * - `working`: it accepted the last notification, or reported a dead token or an offline phone.
  * - `failing`: it cannot be reached, or a quota is exceeded.
- * - `refusing`: it refused the last notification, or refuses the sidecar's credentials.
+ * - `refusing`: it refused the last notification or the sidecar's credentials.
  */
 export type GatewayState = 'unused' | 'working' | 'failing' | 'refusing'
 

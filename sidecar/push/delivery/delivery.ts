@@ -45,18 +45,16 @@ const MAX_REASON_CHARACTERS = 300
 const MS_PER_S = 1000
 
 /**
- * Delay before a device is claimed again because the claim disagrees with the registry in memory. With a shared store,
- * the registry in memory may be a second out of date. Without the delay, the device would be claimed again and again
- * during this second.
+ * Delay before a device is claimed again if its claim disagrees with the registry in memory. With a shared store, the
+ * registry may be a second out of date.
  */
 const CLAIM_AGAIN_MS = 1000
 
 /**
- * Notifies claimed devices. Each claim occupies one slot of its gateway. At the end of a claim, the slot is released,
- * and the queue records the outcome.
+ * Notifies claimed devices. A claim occupies a slot of its gateway until its notification is answered.
  *
- * A claim is *settled* if its device was notified or cannot be notified; otherwise it is *retried later*. While the
- * dispatcher is closing, claims that no gateway has answered return to the queue unchanged. No method rejects.
+ * A claim is *settled* if its device was notified or cannot be notified; otherwise it is *retried later*. No method
+ * rejects.
  */
 export class Deliveries {
   readonly #parts: DeliveryParts
@@ -240,8 +238,8 @@ export class Deliveries {
     const { clock, random } = this.#parts
     const triedMs = clock.elapsed() - claimedAt
     if (cause !== 'phone') return planAfterFailure({ claim, elapsedMs: claim.firstTryMs + triedMs, afterMs }, random())
-    // The age is made positive, because the clock may have been set back since the message arrived. If a wrong clock
-    // makes the age far too large, the time since the oldest message arrived is used instead.
+    // `Math.abs`, because the clock may have been set back since the message arrived. If a wrong clock makes the age
+    // too large, the first value limits it.
     const newestAgeMs = Math.abs(clock.now() - claim.unpushed.newest.stamp)
     return planWhilePhoneIsAway(claim, Math.min(claim.waitedMs + triedMs, newestAgeMs), random())
   }

@@ -42,13 +42,13 @@ export const GRACE_MS = 2_000
 const WARN_INTERVAL_MS = 60_000
 
 /**
- * Claims as many due devices from the queue as there are free slots, and passes them to {@link Deliveries}.
+ * Claims due devices from the queue for all free slots, and passes them to {@link Deliveries}.
  *
  * - *Idle*: no device is due, or no slot is free. A due device or a free slot wakes the dispatcher.
- * - *Claiming*: it makes one claim after the other, until no device is due or no slot is free. Slots that become free
- *   during a claim are filled by the next one. So a busy dispatcher claims more devices at a time.
- * - *Closing*: it makes no more claims, and waits up to 2 s for answers. Then it closes the gateways, which ends the
- *   remaining notifications in flight. Their claims return to the queue.
+ * - *Claiming*: it makes one claim after the other, until no device is due or no slot is free. Each fills the slots
+ *   that became free during the one before. So a busy dispatcher claims more devices at a time.
+ * - *Closing*: it makes no more claims, and waits up to {@link GRACE_MS} for answers. Then it closes the gateways, and
+ *   unanswered claims return to the queue.
  */
 export class Dispatcher {
   readonly #parts: DispatcherParts

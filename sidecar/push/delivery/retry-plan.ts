@@ -2,11 +2,11 @@ import type { PushClaim } from '../../messages/push-queue.ts'
 import { NOTIFICATION_TTL_MS } from '../gateway/notification.ts'
 
 /**
- * Limit of tries of a notification, after which it is dropped. Tries at which the gateway refused the sidecar are not
- * counted, because they failed for no fault of the notification. A notification is also dropped if its next try would
- * be later than {@link GIVE_UP_AFTER_MS} after the first.
+ * Limit of tries of a notification, after which it is dropped. Refusals of the sidecar are not counted, because they
+ * are not the notification's fault.
  */
 export const MAX_TRIES = 20
+/** A notification is dropped if its next try would be later than this after the first. */
 export const GIVE_UP_AFTER_MS = 60 * 60 * 1000
 
 const FIRST_DELAY_MS = 1_000
@@ -44,17 +44,16 @@ export function planAfterFailure({ claim, elapsedMs, afterMs }: Failed, random: 
 }
 
 /**
- * Plans the next try of a notification after the gateway refused the sidecar. The number of tries is not limited,
- * because the notification waits until an administrator has corrected the cause.
+ * Plans the next try after the gateway refused the sidecar. Tries are not limited, because an administrator must act.
  */
 export function planAfterRefusal({ refusals }: Pick<PushClaim, 'refusals'>, random: number): NextTry {
   return { delayMs: retryDelayMs(refusals + 1, undefined, random), tries: 0, refusals: refusals + 1 }
 }
 
 /**
- * Plans the next try of a notification for a phone that was offline. The notification is retried for as long as other
- * gateways would keep it. After that, returns undefined, and the notification must be dropped. `waitedMs`: the time
- * since its newest message arrived.
+ * Plans the next try for a phone that was offline. Returns undefined once other gateways would drop the notification.
+ *
+ * @param waitedMs time since the notification's newest message arrived
  */
 export function planWhilePhoneIsAway(
   claim: Pick<PushClaim, 'refusals'>,
@@ -65,10 +64,7 @@ export function planWhilePhoneIsAway(
   return waitedMs + next.delayMs > NOTIFICATION_TTL_MS ? undefined : next
 }
 
-/**
- * Returns the delay after `tries` failed tries in milliseconds: the delay that the gateway requested, plus an
- * exponential delay with jitter. The jitter spreads notifications that failed together.
- */
+/** Returns a delay in milliseconds: `afterMs` plus an exponential delay. Jitter spreads tries that failed together. */
 function retryDelayMs(tries: number, afterMs: number | undefined, random: number): number {
   const backOff = Math.min(FIRST_DELAY_MS * DELAY_FACTOR ** (tries - 1), MAX_DELAY_MS)
   return Math.round(Math.min(afterMs ?? 0, MAX_AFTER_MS) + backOff * (0.5 + random / 2))

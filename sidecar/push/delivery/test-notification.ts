@@ -24,9 +24,8 @@ export interface TestParts {
 const ANSWER_WITHIN_MS = 12_000
 
 /**
- * Sends one notification to each device of the station, and resolves with the outcomes in the order of the devices. The
- * notification is neither stored nor retried. If the gateway reports a token dead, it is marked dead in the store, as
- * after any other notification. Never rejects.
+ * Sends a notification to each device of the station, neither stored nor retried. Returns the outcomes in their order.
+ * Marks dead tokens. Never rejects.
  *
  * @param from the callsign that the phone shows as the sender
  */

@@ -4,13 +4,13 @@ import type { PushOutcome } from '../gateway/gateway.ts'
 export const SUSPICIOUS_KILLS = 20
 
 /**
- * Detects a gateway that reports every token dead, because its Firebase project or APNs environment does not belong to
- * the app. If the sidecar believed such reports, all phones would get no notifications until their apps register again.
+ * Detects a gateway that reports every token dead, because its Firebase project or APNs environment is not the app's.
+ * Believing it would silence all phones until their apps register again.
  *
- * - *Trusting*: the sidecar marks a token as dead when the gateway reports it dead. After {@link SUSPICIOUS_KILLS} such
- *   reports in a row, the state is *doubting*.
- * - *Doubting*: the sidecar marks no token as dead, and notifications wait. Once the gateway accepts a notification,
- *   the state is *trusting* again.
+ * - *Trusting*: tokens that the gateway reports dead are marked dead. {@link SUSPICIOUS_KILLS} such reports in a row
+ *   begin *doubting*.
+ * - *Doubting*: no token is marked dead, and notifications wait. *Trusting* begins once the gateway accepts a
+ *   notification.
  */
 export class TokenKills {
   #inARow = 0

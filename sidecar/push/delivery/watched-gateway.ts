@@ -24,14 +24,11 @@ interface WatchedGatewayParts {
 /**
  * Wraps a push gateway, and remembers and logs its answers.
  *
- * - A gateway *fails* if it does not answer or requests a later retry. This is logged at most once a minute.
- * - A gateway *refuses the sidecar* because of credentials or configuration. This is logged when it begins, when the
- *   reason changes, and when it ends.
- * - The sidecar *doubts* a gateway that reports every token dead; see {@link TokenKills}. Until the gateway accepts a
- *   notification again, its reports of dead tokens are handled as refusals of the sidecar, so notifications wait.
- *
- * Outcomes with `unasked` are ignored, because the gateway was not contacted. Otherwise a stranger who registers an
- * invalid token could hide that the gateway refuses the sidecar.
+ * - It *fails* if it does not answer or requests a later retry.
+ * - It *refuses the sidecar* because of credentials or configuration. The beginning, the end and each new reason are
+ *   logged.
+ * - It is *doubted* if it reports every token dead; see {@link TokenKills}. Until it accepts a notification, reports of
+ *   dead tokens then count as refusals of the sidecar, so notifications wait.
  */
 export class WatchedGateway {
   readonly #parts: WatchedGatewayParts
@@ -61,6 +58,8 @@ export class WatchedGateway {
     const { gateway, platform } = this.#parts
     const outcome = await gateway.send(pushToken, notification)
     const wasDoubted = this.#kills.doubts
+    // With `unasked`, the gateway was not contacted. Otherwise a stranger who registers an invalid token could hide a
+    // refusal.
     if (!('unasked' in outcome)) this.#note(outcome)
     if (outcome.kind !== 'token_gone' || 'unasked' in outcome || !wasDoubted) return outcome
     return {

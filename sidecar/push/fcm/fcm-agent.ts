@@ -18,10 +18,7 @@ declare module 'http' {
  */
 const SEND_HOST = 'fcm.googleapis.com'
 
-/**
- * Limit of requests per notification. `firebase-admin` must repeat a request once if the server has closed an idle
- * connection. The dispatcher decides about further tries.
- */
+/** Limit of requests per notification. `firebase-admin` must repeat one if the server closed an idle connection. */
 const MAX_SENDS = 2
 
 /**
@@ -36,11 +33,7 @@ class Abandoned extends Error {
 // client libraries.
 const currentExchange = new AsyncLocalStorage<FcmExchange>()
 
-/**
- * All requests that the client libraries send for one notification. Records details of the answers that
- * `firebase-admin` does not return. Prevents unwanted requests: repetitions after a 503, and requests of an abandoned
- * exchange.
- */
+/** All requests of the client libraries for one notification. Records details that `firebase-admin` does not return. */
 export class FcmExchange {
   /** HTTP status of the last answer to the notification itself; undefined if there was none. */
   status: number | undefined

@@ -12,10 +12,7 @@ import { createInFlight, type InFlight } from '../gateway/in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../gateway/notification.ts'
 import { FcmAgent, FcmExchange } from './fcm-agent.ts'
 
-/**
- * The outcome for each error code of `firebase-admin`, with a text for the log. The package's own messages are not
- * logged, because some quote the whole answer of FCM.
- */
+/** Outcomes and log texts by error code of `firebase-admin`. Its own messages may quote FCM's whole answer. */
 const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>> = {
   'messaging/registration-token-not-registered': ['token_gone', 'the app was removed or got another token'],
   'messaging/invalid-registration-token': ['token_gone', 'FCM did not issue this token'],
@@ -51,11 +48,7 @@ export const PAUSE_MS = 10_000
 /** A registration token that no phone has. */
 const UNKNOWN_TOKEN = 'no-phone-has-this-registration-token'
 
-/**
- * Opens the FCM gateway through the package `firebase-admin`. It is loaded only if FCM is configured, to save memory
- * and time. The files were validated when the configuration was read. Throws if a file has disappeared since; the
- * message names it.
- */
+/** Opens the FCM gateway. Throws if a file has disappeared since the configuration was read; the message names it. */
 export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemClock): PushGateway {
   const account = parseServiceAccount(readFileSync(settings.serviceAccountFile as string, 'utf8'))
   const agent = new FcmAgent(endpointOf(settings), () => clock.now())
@@ -72,9 +65,7 @@ type Client = ReturnType<typeof connect>
 /**
  * Sends notifications to FCM through one `firebase-admin` client at a time.
  *
- * The client uses an access token until it expires by the wall clock, even if FCM refuses the token. So after a 401,
- * the gateway replaces the client, and the new client gets a new token. The gateway does so at most once every {@link
- * PAUSE_MS}.
+ * A client uses its access token until it expires, even if FCM refuses it. So a 401 replaces the client.
  */
 class FcmGateway implements PushGateway {
   readonly #account: ServiceAccount
@@ -92,8 +83,8 @@ class FcmGateway implements PushGateway {
     this.#log = log
     this.#inFlight = createInFlight(clock)
     this.#client = connect(account, agent)
-    // If `firebase-admin` cannot be loaded, for example during an upgrade, the unhandled rejection ends the process.
-    // After its restart, the process finds the package.
+    // If `firebase-admin` cannot be loaded, such as during an upgrade, this rejection ends the process, and its restart
+    // finds the package.
     void this.#client.then()
   }
 
@@ -165,13 +156,12 @@ class FcmGateway implements PushGateway {
   }
 }
 
-// `require` instead of `import`, because the ES modules of `firebase-admin` load further modules. If one of these
-// cannot be loaded, Node.js 20 ends the process even if the error is caught.
+// `require`, because `import` also loads further ES modules of `firebase-admin`. If one fails to load, Node.js 20 ends
+// the process even if the error is caught.
 const require = createRequire(import.meta.url)
 
 async function connect({ projectId, clientEmail, privateKey }: ServiceAccount, httpAgent: FcmAgent) {
-  // `google-auth-library`, the largest package, gets the access tokens. Its asynchronous import comes first, so that
-  // the synchronous `require` calls below run after the sidecar has started.
+  // Loaded only if FCM is configured, to save memory. `import` also delays the `require` calls until after the start.
   const { JWT } = await import('google-auth-library')
   const { deleteApp, initializeApp }: typeof import('firebase-admin/app') = require('firebase-admin/app')
   const { getMessaging }: typeof import('firebase-admin/messaging') = require('firebase-admin/messaging')
@@ -249,9 +239,9 @@ function outcomeOf(error: unknown, exchange: FcmExchange): PushFailure {
 }
 
 /**
- * Whether a 401 is about the registration token instead of the sidecar's credentials. Any user of the app can register
- * a browser's token, which leads to a 401. FCM often words this as if the access token were missing
- * (https://github.com/firebase/firebase-admin-node/issues/3215), and `firebase-admin` uses the same code for both.
+ * Whether a 401 is about the registration token, and not the sidecar's credentials. Any user of the app can cause one
+ * with a browser's token. `firebase-admin` uses the same code for both, and FCM often says that the access token is
+ * missing (https://github.com/firebase/firebase-admin-node/issues/3215).
  */
 function isAboutToken(message: string, { errorCodes }: FcmExchange): boolean {
   return errorCodes?.includes('THIRD_PARTY_AUTH_ERROR') || /APNS|Web ?Push/i.test(message)

@@ -14,10 +14,9 @@ const UNITS = [
 const BY_CLOCK: ReadonlySet<string> = new Set(['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED'])
 
 /**
- * Returns advice on this machine's clock for the log. Use it when a push gateway refuses a signature or an access
- * token, because a wrong clock causes the same error as a wrong key.
+ * Returns advice on this machine's clock, for the log. A wrong clock causes the same error as a wrong key.
  *
- * @param date the `Date` header of the gateway's answer; undefined if the answer has none
+ * @param date the `Date` header of the gateway's answer
  * @param now the wall-clock time that the signature used, in milliseconds since 1970
  */
 export function clockAdvice(date: string | undefined, now: number): string {

@@ -24,16 +24,13 @@ export type PushOutcome =
   | { readonly kind: 'token_gone'; readonly reason: string; readonly unasked?: true }
   /** A temporary fault. `afterMs` is the delay that the gateway requests, if its client library passes it on. */
   | { readonly kind: 'try_later'; readonly reason: string; readonly afterMs?: number }
-  /**
-   * Nothing was sent, because too many notifications to the same push service are in flight. The caller must send the
-   * notification again after `afterMs`, and must not count this as a try.
-   */
+  /** Too many notifications to this push service are in flight. Send it again after `afterMs`, not counted as a try. */
   | { readonly kind: 'busy'; readonly reason: string; readonly afterMs: number; readonly unasked: true }
   /** The phone is offline, and its push service does not store notifications for later. */
   | { readonly kind: 'phone_away'; readonly reason: string }
   /**
-   * The gateway refuses the sidecar until an administrator corrects credentials, configuration, clock or installation.
-   * Notifications wait until then, without a time limit. `reason` names what to correct.
+   * The gateway refuses the sidecar until an administrator corrects what `reason` names. Notifications wait without a
+   * time limit.
    */
   | { readonly kind: 'unauthorized'; readonly reason: string }
   /** The gateway refuses the notification itself, so a retry cannot help. */
@@ -47,9 +44,8 @@ export interface PushGateway {
   /** Sends one notification. Never rejects, and settles within 10 seconds. */
   send(pushToken: string, notification: Notification): Promise<PushOutcome>
   /**
-   * Tests whether the gateway would accept notifications, without notifying a phone. If it would, the outcome is
-   * `accepted` or `token_gone`; otherwise it is as for {@link send}. Absent for Web Push, where a test needs a phone's
-   * subscription.
+   * Tests whether the gateway would accept notifications, without notifying a phone. If so, the outcome is `accepted`
+   * or `token_gone`. Absent for Web Push, where a test needs a phone's subscription.
    */
   verify?(): Promise<PushOutcome>
   close(): Promise<void>

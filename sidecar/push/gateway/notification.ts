@@ -75,8 +75,8 @@ function avatarData(avatar: SenderAvatar): AvatarData {
 }
 
 /**
- * Decodes a text for a banner, and replaces special characters by spaces. Control characters would look like boxes, and
- * bidirectional overrides could disguise the text.
+ * Decodes a text for a banner. Replaces control characters, which look like boxes, and bidirectional overrides, which
+ * could disguise it.
  */
 function readable(bytes: Buffer): string {
   return textOf(bytes)
@@ -85,9 +85,8 @@ function readable(bytes: Buffer): string {
 }
 
 /**
- * Shortens a notification to `limit` bytes, as `measureBytes` counts them for one gateway. First, it drops the inline
- * avatar image; the phone still gets the image's hash, and shows initials. If that is not enough, it cuts the end of
- * the body and adds `…`. The other parts (callsigns, icon name, hash) are always far below the limit.
+ * Shortens a notification to `limit` bytes, as `measureBytes` counts them. Drops the inline avatar image first (the
+ * phone still gets its hash), then cuts the body and adds `…`. The other parts are always far below the limit.
  */
 export function fitNotification(
   notification: Notification,

@@ -15,14 +15,13 @@ export interface ThroughTunnel {
 }
 
 /**
- * Opens a tunnel to a push gateway through the proxy in `HTTPS_PROXY`, unless `NO_PROXY` names the gateway. Returns
- * undefined if there is no proxy. The caller must establish TLS inside the tunnel. A gateway on a loopback address is
- * only reached through a proxy on this machine. For another proxy, a loopback address would mean the proxy's own
- * machine.
+ * Opens a tunnel to a push gateway through the proxy in `HTTPS_PROXY`. Returns undefined if there is no proxy, or
+ * `NO_PROXY` names the gateway. The caller must establish TLS inside the tunnel.
  */
 export function throughProxy(host: string, port: number): ThroughTunnel | undefined {
   const name = isIP(host) === 6 ? `[${host}]` : host
   const written = proxyFor(`https://${name}:${port}`)
+  // To a proxy on another machine, a loopback address means that machine.
   if (written === '' || (isLoopback(name) && !isLoopback(hostOf(written)))) return undefined
   return {
     socket: new Tunnel(written, `${name}:${port}`),
@@ -32,22 +31,17 @@ export function throughProxy(host: string, port: number): ThroughTunnel | undefi
   }
 }
 
-/**
- * Returns the URL of the proxy for an address; empty if there is none. If the environment variable has no scheme, the
- * proxy uses http, as in other programs. The package `proxy-from-env` would use the scheme of the address instead.
- */
+/** Returns the URL of the proxy for an address, or ''. Without a scheme, it uses http, as in other programs. */
 function proxyFor(address: string): string {
   const proxy = getProxyForUrl(address)
   const isWhole = ['https_proxy', 'all_proxy'].some((name) =>
     [process.env[name], process.env[name.toUpperCase()]].includes(proxy),
   )
+  // `proxy-from-env` adds the scheme of the address instead.
   return isWhole ? proxy : proxy.replace(/^https:/, 'http:')
 }
 
-/**
- * A tunnel through a proxy, opened with the HTTP method CONNECT. Data that is written earlier waits until the tunnel is
- * open. Errors do not contain the proxy's address, because it may contain a password.
- */
+/** A tunnel through a proxy, opened by CONNECT. Errors omit the proxy's address, which may contain a password. */
 class Tunnel extends Duplex {
   readonly #proxy: string
   readonly #target: string

@@ -1,6 +1,5 @@
 /**
- * Maximum number of notifications in flight to one push service: a tenth of the slots for Web Push. The app on a phone
- * chooses the push service, which may never answer. Such a service must not occupy all slots.
+ * Limit of notifications in flight to one push service, a tenth of the slots. An app may choose one that never answers.
  */
 export const SLOTS_PER_HOST = 50
 

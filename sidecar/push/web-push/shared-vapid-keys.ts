@@ -5,11 +5,8 @@ import { type Keyring, VAPID_KEYS } from '../../messages/keyring.ts'
 import { openVapidKeys, VapidKeysError } from './vapid-file.ts'
 
 /**
- * Returns the VAPID keys of Web Push; undefined while it is off. With a `keyring`, all instances that share the
- * database use the same keys, because a phone may subscribe through one instance and be notified by another. If the
- * keyring has no keys yet, the keys in the configured key file, or new keys, are stored in it. Later, a configured key
- * file must contain the same keys. Without a keyring, returns the keys of {@link openVapidKeys}. Rejects with a {@link
- * VapidKeysError}.
+ * Returns the VAPID keys of Web Push; undefined while it is off. With a `keyring`, all instances use its keys, because
+ * a phone may subscribe through one and be notified by another. Rejects with a {@link VapidKeysError}.
  */
 export async function agreeOnVapidKeys(
   settings: Settings,
@@ -19,6 +16,7 @@ export async function agreeOnVapidKeys(
   const { subject, keyFile } = settings.push.webpush
   if (keyring === undefined || subject === null) return openVapidKeys(settings, log)
   const keysInFile = keyFile === null ? undefined : await openVapidKeys(settings, log)
+  // Stored only if the keyring has no keys yet.
   const proposal = keysInFile ?? makeVapidKeys()
   const keys = parseVapidKeys(await keyring.settle(VAPID_KEYS, JSON.stringify(proposal)))
   if (!keys)

@@ -2,10 +2,7 @@ import { ECDH } from 'node:crypto'
 import { isIP } from 'node:net'
 import { isLocalName, isPublicAddress } from '../../config/address-scope.ts'
 
-/**
- * A Web Push subscription: the push address of a phone and its encryption keys. Browsers return it from
- * `PushSubscription.toJSON()` (W3C Push API); on Android, a UnifiedPush distributor provides it.
- */
+/** A phone's push address and encryption keys, from `PushSubscription.toJSON()` (W3C Push API) or UnifiedPush. */
 export interface Subscription {
   /** A normalized `https:` URL without user name and password. */
   readonly endpoint: string
@@ -61,8 +58,7 @@ export function parseSubscription(
 }
 
 /**
- * Returns the canonical text of a subscription: equal subscriptions have equal texts. The public key comes last,
- * because logs show the end of a push token, and the secret `auth` must not appear there.
+ * Returns equal texts for equal subscriptions. Logs show the end of a push token, so the secret `auth` is not the last.
  */
 export function subscriptionText({ endpoint, keys: { auth, p256dh } }: Subscription): string {
   return JSON.stringify({ endpoint, keys: { auth, p256dh } })

@@ -7,10 +7,7 @@ import { makeVapidKeys, parseVapidKeys, VAPID_REMEDY, type VapidKeys, vapidKeyFi
 import type { Log } from '../../log.ts'
 import { makeFolder } from '../../store/make-folder.ts'
 
-/**
- * The error if the VAPID keys are unusable or cannot be stored. The sidecar never replaces keys, because all
- * subscriptions would become invalid. `remedy` tells the operator what to do.
- */
+/** The VAPID keys are unusable or cannot be stored. They are never replaced, because that ends all subscriptions. */
 export class VapidKeysError extends Error {
   override readonly name = 'VapidKeysError'
   readonly remedy: string
@@ -22,15 +19,15 @@ export class VapidKeysError extends Error {
 }
 
 /**
- * Returns the VAPID keys from their file; undefined while Web Push is off. If the file does not exist, creates it with
- * new keys. If no key file is configured and the database is only in memory, the keys are only in memory too. Rejects
- * with a {@link VapidKeysError}.
+ * Returns the VAPID keys from their file, which it creates if missing; undefined while Web Push is off. Rejects with a
+ * {@link VapidKeysError}.
  */
 export async function openVapidKeys(settings: Settings, log: Log): Promise<VapidKeys | undefined> {
   const { webpush } = settings.push
   if (webpush.subject === null) return undefined
   const file = vapidKeyFile(webpush.keyFile, settings.database)
   warnOfUnkeptKeys(settings, log)
+  // Without a key file and a database file, the keys are only in memory.
   if (file === null) return makeVapidKeys()
   const text = read(file)
   if (text === undefined) return create(file, log)
@@ -49,10 +46,7 @@ export function warnOfUnkeptKeys({ push: { webpush }, database }: Settings, log:
   )
 }
 
-/**
- * Creates temporary keys, so that `--check` can open the gateway; undefined while Web Push is off. The keys in the key
- * file are validated when the configuration is read.
- */
+/** Creates keys for `--check`, which has already validated those in the file; undefined while Web Push is off. */
 export function trialKeys({ subject }: WebPushSettings): VapidKeys | undefined {
   return subject === null ? undefined : makeVapidKeys()
 }

@@ -26,9 +26,8 @@ const IDLE_MS = 30_000
 const DNS_TRY_MS = 2_000
 
 /**
- * Opens the connections to push services. The app on a phone chooses the endpoint, so a hostile app could make the
- * sidecar connect to a private network. A host name may resolve to another address each time (DNS rebinding). So the
- * agent resolves the name once, checks the addresses, and connects to one of them.
+ * Opens the connections to push services. A hostile app could choose an endpoint in a private network, so the agent
+ * connects only to checked addresses. A second lookup could return others (DNS rebinding).
  */
 export class WebPushAgent extends Agent {
   readonly #allowPrivate: boolean
@@ -85,8 +84,7 @@ export class WebPushAgent extends Agent {
     if (isIP(host) !== 0) return throughProxy(host, port) ?? {}
     try {
       const addresses = await this.#publicAddresses(host)
-      // A proxy resolves the name again, perhaps to another address. This is safe, because the server at that address
-      // gets no data unless it has a certificate for the name.
+      // A proxy resolves the name again. This is safe: a server gets no data without a certificate for the name.
       return throughProxy(host, port) ?? { lookup: lookupOf(addresses) }
     } catch (error) {
       // In networks with a proxy, the sidecar's own lookup may fail, because often only the proxy can resolve public
@@ -98,9 +96,8 @@ export class WebPushAgent extends Agent {
   }
 
   /**
-   * Resolves a name. Throws if one of its addresses is not public. It does not use the system's resolver, which runs
-   * few lookups at a time. Two names with DNS servers that never answer could then delay all other lookups of the
-   * process, such as those of APRS-IS.
+   * Resolves a name. Throws if an address is not public. The system's resolver runs few lookups at a time, so two names
+   * with dead DNS servers would delay all others.
    */
   async #publicAddresses(host: string): Promise<readonly LookupAddress[]> {
     // A resolver reads the list of the machine's DNS servers only once. The list may change, so each lookup creates a

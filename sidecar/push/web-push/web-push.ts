@@ -16,14 +16,12 @@ import { HostShares } from './host-shares.ts'
 import { parseSubscription, type Subscription } from './subscription.ts'
 import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 
-// The reason that is logged when a push service refuses the sidecar's VAPID signature. The sidecar retries the
-// notification, because the usual cause is a wrong clock, which is temporary.
+// The logged reason when a push service refuses the VAPID signature. A retry helps if the cause is a wrong clock.
 const SIGNATURE = "does not accept the sidecar's signature"
 
 /**
- * The outcome for each HTTP status of a push service. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2. No status has
- * the outcome `unauthorized`, which would alert the operator. The app on a phone chooses the push service, and a
- * hostile service could answer anything.
+ * Outcomes by HTTP status. None is `unauthorized`, because a hostile push service could then alert the operator.
+ * Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2.
  */
 const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>> = {
   401: ['try_later', SIGNATURE],
@@ -59,10 +57,7 @@ const NO_SUBSCRIPTION: PushOutcome = {
   unasked: true,
 }
 
-/**
- * Number of bytes that encryption adds: 86 of header (salt, record size, public key) before the encrypted text, and 17
- * (delimiter and tag) after it. Source: RFC 8188, 2; RFC 8291, 4.
- */
+/** Bytes that encryption adds: a header of 86, and 17 of delimiter and tag. Source: RFC 8188, 2; RFC 8291, 4. */
 const ENCRYPTION_BYTES = 86 + 17
 const MAX_TEXT_BYTES = MAX_NOTIFICATION_BYTES - ENCRYPTION_BYTES
 const MAX_TOPIC_CHARACTERS = 32
@@ -82,10 +77,7 @@ export interface WebPushSurroundings {
   readonly dnsServers?: readonly string[]
 }
 
-/**
- * Opens the Web Push gateway. The package `web-push` encrypts and signs the notifications. It is loaded only if Web
- * Push is on, to save memory and time. Throws if the CA file is unusable; the message names the setting.
- */
+/** Opens the Web Push gateway. Throws if the CA file is unusable. */
 export function openWebPush(
   settings: WebPushSettings,
   keys: VapidKeys,
@@ -118,13 +110,14 @@ class WebPushGateway implements PushGateway {
   readonly #parts: WebPushParts
   readonly #inFlight: InFlight
   readonly #shares = new HostShares()
+  // Loaded only if Web Push is on, to save memory and time.
   readonly #client = import('web-push')
 
   constructor(parts: WebPushParts) {
     this.#parts = parts
     this.#inFlight = createInFlight(parts.clock)
-    // If `web-push` cannot be loaded, for example during an upgrade, the unhandled rejection ends the process. After
-    // its restart, the process finds the package.
+    // If `web-push` cannot be loaded, such as during an upgrade, this rejection ends the process, and its restart finds
+    // the package.
     void this.#client.then()
   }
 
@@ -190,16 +183,16 @@ function measure(notification: Notification): number {
 }
 
 /**
- * Returns the topic of a notification. A push service replaces an undelivered notification by a newer one with the same
- * topic. The rest of a notification is encrypted, so the topic must not reveal the station either.
+ * Returns the topic. A push service replaces an undelivered notification by a newer one of its topic. It is not
+ * encrypted, so it must not reveal the station.
  */
 function topicOf(collapseId: string, { privateKey }: VapidKeys): string {
   return createHmac('sha256', privateKey).update(collapseId).digest('base64url').slice(0, MAX_TOPIC_CHARACTERS)
 }
 
 /**
- * Sends the request. The function for this in `web-push` is not used, because it reads answers of any length and cannot
- * be aborted. Redirects are not followed, because they could lead to addresses that are not allowed.
+ * Sends the request. `web-push` itself reads answers of any length and cannot be aborted. Follows no redirect, which
+ * could lead to a forbidden address.
  */
 function post({ endpoint, method, headers, body }: RequestDetails, agent: WebPushAgent, signal: AbortSignal) {
   return new Promise<IncomingMessage>((resolve, reject) => {

@@ -42,12 +42,8 @@ export function openBatches<In, Out>(options: BatchOptions<In, Out>): Batches<In
 }
 
 /**
- * The queue of inputs. If fewer statements than `parallel` are in progress, an input starts a statement at once, with
- * all inputs added in the same turn. Otherwise it waits until a statement ends.
- *
- * Without `gatherMs`, the next statement starts before the callers of the ended one get their outputs, so that the
- * database is never idle. With `gatherMs`, these callers get their outputs first, and the next statement waits to
- * gather inputs. It does not wait if enough inputs for a full statement are queued.
+ * The queue of inputs. An input starts a statement at once, with all inputs of the same turn, unless `parallel`
+ * statements are in progress. Then it waits until one ends, and up to `gatherMs` longer.
  */
 class QueuedBatches<In, Out> implements Batches<In, Out> {
   readonly #options: BatchOptions<In, Out>
@@ -112,7 +108,8 @@ class QueuedBatches<In, Out> implements Batches<In, Out> {
       (error: unknown) => () => batch.forEach((waiting) => void waiting.reject(error)),
     )
     if (gatherMs === 0 || this.#waitingWeight >= most) {
-      // Starts the next statement before the callers of the ended statement get their outputs.
+      // Starts the next statement before the callers of the ended one get their outputs, so that the database is never
+      // idle.
       onEnd()
       if (this.#inProgress.size > 0) await endOfTurn()
       settle()

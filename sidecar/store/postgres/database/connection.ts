@@ -46,16 +46,16 @@ export interface Postgres extends Queries {
    */
   listen(channel: string, heard: () => void): void
   /**
-   * Returns the newest timeline that a connection found. A newer timeline means that a standby took over, which may
-   * lack the last commits. Returns 0 before the first connection, and if the server does not reveal its timeline.
+   * Returns the newest timeline of any connection; 0 if unknown. A newer one means that a standby took over, which may
+   * lack the last commits.
    */
   timeline(): number
-  /**
-   * Returns the fault that made the last statements fail; undefined if the database works. After the first call of
-   * {@link probe}, a faulty database is probed each second.
-   */
+  /** Returns the fault that made the last statements fail; undefined if the database works. */
   fault(): StoreErrorCode | undefined
-  /** Tests whether messages can be stored, and updates {@link fault}. Concurrent calls share a probe. Never rejects. */
+  /**
+   * Tests whether messages can be stored, and updates {@link fault}. After the first call, a faulty database is probed
+   * each second. Concurrent calls share a probe. Never rejects.
+   */
   probe(): Promise<void>
   /** Rejects new statements, waits at most 500 ms for those in progress, and ends all connections. Idempotent. */
   close(): Promise<void>
@@ -90,8 +90,7 @@ const SESSION: SessionSettings = {
   statement_timeout: STATEMENT_MS,
   idle_in_transaction_session_timeout: STATEMENT_MS,
 }
-// On a connection that one caller uses alone, a statement may run long, but must not wait long for a lock. An idle
-// transaction is ended soon, so that a hanging instance does not block the others.
+// A connection of one caller's own: statements may run long, but an idle transaction must not block other instances.
 const OWN_SESSION: SessionSettings = {
   jit: 'off',
   client_min_messages: 'warning',
@@ -103,8 +102,8 @@ const OWN_SESSION: SessionSettings = {
 const PROBE = 'SELECT try_to_store()'
 
 /**
- * Creates a pool, which connects at the first statement. Aborting `stopping` closes the pool. Rejects with
- * `pg_missing`, or with `database_untrusted` if the CA file cannot be read.
+ * Creates a pool. Aborting `stopping` closes it. Rejects with `pg_missing`, or `database_untrusted` if the CA file
+ * cannot be read.
  */
 export async function connectPostgres(
   settings: PostgresSettings,
@@ -127,14 +126,9 @@ interface ConnectionsParts {
 }
 
 /**
- * All connections to PostgreSQL, with the parts that monitor them.
- *
- * {@link StatementPools} run statements, {@link Primary} decides to which host they connect, and {@link Health} tracks
- * whether the database works. `Health` receives each error of a statement, and asks `Primary` to look for the primary
- * host. If that host has changed, `StatementPools` are renewed.
- *
- * The connections stay open until `close`, which is idempotent. It does not depend on the server: after 500 ms it
- * destroys the sockets.
+ * All connections to PostgreSQL. {@link StatementPools} run statements, {@link Primary} chooses their host, and
+ * {@link Health} tracks whether the database works. `Health` receives each error of a statement, and asks `Primary` for
+ * the primary host. If that has changed, the pools are renewed.
  *
  * Public methods are arrow functions, because callers pass them on as plain functions.
  */
@@ -276,6 +270,7 @@ class Connections implements Postgres {
       const timer = this.#clock.after(CLOSE_MS, resolve)
       void ended.catch(() => undefined).finally(() => timer.cancel())
     })
+    // The server may never answer.
     await Promise.race([ended, late]).catch(() => undefined)
     this.#sockets.destroyAll()
   }

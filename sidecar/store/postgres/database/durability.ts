@@ -1,8 +1,7 @@
 import type { Log } from '../../../log.ts'
 import type { Queries } from './connection.ts'
 
-// A database user without special rights sees the number of standbys, but not whether they are synchronous. Therefore
-// this query reads `synchronous_standby_names`, which every user can read.
+// All users can read `synchronous_standby_names`. Only privileged ones see which standbys are synchronous.
 const SETTINGS = `
   SELECT current_setting('synchronous_commit') IN ('off', 'local') AS local,
     current_setting('synchronous_standby_names') <> '' AS sync, count(*) AS standbys

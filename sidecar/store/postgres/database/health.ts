@@ -35,12 +35,11 @@ interface HealthParts {
 /**
  * Tracks whether the database works.
  *
- * The database counts as sound until a statement fails because of the database. Then it counts as faulty until a probe
- * succeeds. Each error code is logged once per outage, because the cause may alternate. The recovery is logged too.
+ * It is sound until a statement fails because of it, and then faulty until a probe succeeds. Each error code is logged
+ * once per outage, because the cause may alternate.
  *
- * After the first call of {@link probe}, a faulty database is probed each second. Before that call, the tables may not
- * exist yet. Only one probe runs at a time, because each needs a connection and may wait long. After {@link close},
- * nothing is recorded, logged or scheduled.
+ * After the first {@link probe}, a faulty database is probed each second. Before that, the tables may not exist. After
+ * {@link close}, nothing is recorded, logged or scheduled.
  */
 export class Health {
   readonly #parts: HealthParts
@@ -86,6 +85,7 @@ export class Health {
   probe(): Promise<void> {
     this.#isWatched = true
     this.#parts.onDoubt()
+    // Each probe needs a connection, and may wait long.
     this.#probing ??= this.#tryToStore().finally(() => {
       this.#probing = undefined
       if (this.#fault !== undefined) this.#planProbe()

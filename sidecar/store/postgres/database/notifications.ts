@@ -13,9 +13,8 @@ export interface ListeningClient {
 }
 
 /**
- * Calls `heard` at each notification on `channel`, and whenever a notification may have been missed. Listens on a
- * client that `create` returns. If its connection ends, creates another client a second later. Returns a function that
- * stops listening.
+ * Calls `heard` at each notification on `channel`, and when one may have been missed. Replaces a client whose
+ * connection ends. Returns a function that stops.
  */
 export function listenTo(
   channel: string,

@@ -25,14 +25,13 @@ const CLOSE_MS = 500
 
 /**
  * Tracks which of the configured hosts is the primary, and its timeline. Each promotion of a standby begins a new
- * timeline. So of two writable hosts, the one with the newer timeline is the primary.
+ * timeline, so the writable host with the newest one is the primary.
  *
- * The timeline is 0 until the first connection finds one, and then only increases. A connection to an older timeline is
- * refused. That server lacks all writes since the takeover, and new writes to it would be lost. When a connection finds
- * a newer timeline, all connections end, because the server at their other end may be the old primary.
+ * The timeline is 0 until a connection finds one, and then only increases. A connection to an older one is refused,
+ * because new writes there would be lost. When a connection finds a newer one, all connections end, because they may
+ * lead to the old primary.
  *
- * With several hosts, {@link locate} queries all of them and switches to the primary. Only one search runs at a time.
- * After {@link close}, the host no longer changes.
+ * With several hosts, {@link locate} queries all of them and switches to the primary.
  */
 export class Primary {
   readonly #parts: PrimaryParts

@@ -14,15 +14,11 @@ const TIMELINE = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
 const SERVER = '(SELECT system_identifier FROM pg_control_system())'
 const REMEMBERED = `SELECT timeline FROM clock WHERE server = ${SERVER}`
 /**
- * Records the timeline `$1` with the identity of the server. A dump includes both. If the dump is restored on another
- * server, the identity shows that the timeline is not from there.
+ * Records the timeline `$1` with the server's identity. If a dump is restored on another server, the identity differs.
  */
 export const REMEMBER_TIMELINE = `UPDATE clock SET timeline = $1, server = ${SERVER} WHERE (timeline, server) <> ($1, ${SERVER})`
 
-/**
- * Returns the timeline that a server writes. Each promotion of a standby begins a new one. Returns 0 for a standby, and
- * undefined if the provider does not reveal the timeline.
- */
+/** Returns the timeline that a server writes; 0 for a standby, and undefined if the provider does not reveal it. */
 export async function timelineOf(client: pg.ClientBase, statement = TIMELINE): Promise<number | undefined> {
   try {
     return (await client.query<{ timeline: number }>(statement)).rows[0]?.timeline
@@ -37,9 +33,8 @@ export function rememberedTimeline(client: pg.ClientBase): Promise<number | unde
 }
 
 /**
- * Applies settings to a new connection, and checks that the session keeps them. Sends them as a statement, because
- * poolers refuse settings in the startup message. Rejects with `database_pooled` if the next statement reaches another
- * session or finds another schema.
+ * Applies settings by a statement, because poolers refuse them in the startup message. Rejects with `database_pooled`
+ * if the session does not keep them.
  */
 export async function setUpSession(client: pg.ClientBase, settings: SessionSettings): Promise<void> {
   const all = { search_path: SCHEMA, ...settings }

@@ -1,9 +1,6 @@
 import { Socket } from 'node:net'
 
-/**
- * The sockets of all connections to the database. {@link destroyAll} closes them at once, without waiting for the
- * server. After {@link refuse}, each new socket is destroyed before it connects.
- */
+/** The sockets of all connections to the database. {@link destroyAll} closes them without waiting for the server. */
 export class Sockets {
   readonly #open = new Set<Socket>()
   #isRefusing = false
@@ -15,6 +12,7 @@ export class Sockets {
     return socket.once('close', () => this.#open.delete(socket))
   }
 
+  /** Destroys each new socket before it connects. */
   refuse(): void {
     this.#isRefusing = true
   }

@@ -27,11 +27,8 @@ interface Pools {
 }
 
 /**
- * Runs statements in two pools: one for all statements, and one only for reads, so that waiting writes never delay a
- * read. Reads also use the first pool while it has a free connection.
- *
- * {@link renew} replaces the pools by new ones to the current primary. Statements in progress finish on the old ones.
- * After {@link close}, statements reject with `store_closed`.
+ * Runs statements in two pools. One is only for reads, so that waiting writes never delay them. Reads also use the
+ * other while it has a free connection.
  */
 export class StatementPools {
   readonly #parts: StatementPoolsParts
@@ -58,6 +55,7 @@ export class StatementPools {
     await this.#pools.forAll.query(text, [...values]).catch(() => undefined)
   }
 
+  /** Replaces the pools by new ones to the current primary. Statements in progress finish on the old ones. */
   renew(): void {
     const former = this.#pools
     this.#pools = this.#open()
