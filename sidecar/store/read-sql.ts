@@ -9,10 +9,10 @@ const NAMED_LITERAL = /(?:\b\d{1,16}|'[^']{0,80}') \/\* (?<name>[A-Z_]+) \*\//g
 const HEAD_COMMENT = /^(?:--[^\n]*\n)+/
 
 /**
- * Reads a `.sql` file without the comment at its head, and replaces its named literals by the values in `literals`. The
- * file itself contains values too, so that `psql -f` can run it as it is.
+ * Reads a `.sql` file without the comment at its head, and replaces its named literals. The values in the file are for
+ * `psql -f`.
  *
- * @throws Error if the file has a name that is missing in `literals`
+ * @throws Error if a name is missing in `literals`
  */
 export function readSql(file: URL, literals: SqlLiterals = {}): string {
   const text = readFileSync(file, 'utf8').replace(HEAD_COMMENT, '')

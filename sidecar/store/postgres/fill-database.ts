@@ -73,9 +73,8 @@ interface FillOptions {
 }
 
 /**
- * Writes all of `contents` into a database that has the tables, but no stations and no running instances. One
- * transaction writes everything or nothing. Notifications that phones have not received yet become due at once. Rejects
- * with a {@link FillError} or a `StoreError`.
+ * Writes all `contents` in one transaction. Rejects with a {@link FillError} if the database has stations or running
+ * instances, or with a `StoreError`.
  */
 export async function fillDatabase(
   postgres: Pick<Postgres, 'onOwnConnection'>,
@@ -130,6 +129,7 @@ async function fillAll(
     )
   }
   for await (const page of contents.dropped()) await query(INSERT_DROPPED, droppedRows(page))
+  // Notifications that phones have not received yet become due at once.
   await query(INSERT_PUSHES)
   if (vapidKeys !== undefined) await query(SET_KEYS, [VAPID_KEYS, vapidKeys])
   await query(SET_CLOCK, [contents.lastStamp, places])

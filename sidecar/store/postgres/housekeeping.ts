@@ -61,10 +61,7 @@ interface HousekeepingParts {
   readonly ackMs: number
 }
 
-/**
- * Opens the housekeeping of the database. The instance that holds the housekeeping lease does the work for all
- * instances. If a run fails, the next one completes the work.
- */
+/** Opens the housekeeping. The instance with its lease works for all. A run completes what a failed one left. */
 export function openHousekeeping({ database, stations, duplicateMs, ackMs }: HousekeepingParts): Housekeeping {
   const { query } = database
 

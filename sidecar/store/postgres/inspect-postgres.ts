@@ -7,9 +7,8 @@ import { inspectKeyring } from './keyring.ts'
 import { inspectSchema } from './schema/migrations.ts'
 
 /**
- * Checks whether the store can be opened, without creating or upgrading anything. Logs the same warnings as opening it
- * would. Passes the keyring of the database to `checkKeys`. Rejects if `checkKeys` does, or with the same `StoreError`
- * as opening would, except `instance_taken`.
+ * Checks whether the store can be opened, and changes nothing. Logs the warnings of opening it. Rejects with the same
+ * `StoreError`, except `instance_taken`, or if `checkKeys` rejects.
  */
 export async function inspectPostgres(
   settings: PostgresSettings,

@@ -34,8 +34,8 @@ const LAST_MS = 300
 const FIT_RINGS = 'SELECT fit_rings($1)'
 
 /**
- * Opens the store in the PostgreSQL database of `settings`, which other instances may use too. Creates the schema, or
- * upgrades it to the newest version. Retries an unreachable database for a minute, or until `stopping` is aborted.
+ * Opens the store in the PostgreSQL database of `settings`, which instances may share. Creates the schema or upgrades
+ * it. Retries an unreachable database for a minute, or until `stopping` is aborted.
  *
  * Rejects with a {@link StoreError}: `database_unreachable`, one of PostgreSQL's refusals, `database_untrusted`,
  * `database_read_only`, `database_pooled`, `database_newer`, `database_outdated`, `database_too_old`, `instance_taken`

@@ -5,8 +5,8 @@ import { type Database, eachInTurn, type Write } from './database/database.ts'
 import { freeBytes } from './database/database-file.ts'
 import type { RingIndex } from './messages/ring-index.ts'
 
-// A request waits for at most one slice. The rows of a station are spread over the file, each on a page of its own.
-// With 250,000 rows in the file, deleting 100 rows took 6 ms, and searching 500 stations took 2 ms.
+// Limits of a slice, for which requests wait. Each row of a station is on another page: deleting 100 of 250,000 rows
+// took 6 ms, searching 500 stations 2 ms.
 const SLICE_ROWS = 100
 const SLICE_STATIONS = 500
 
@@ -38,9 +38,8 @@ export function openHousekeeping(parts: HousekeepingParts): Housekeeping {
 }
 
 /**
- * Housekeeping in slices. Each slice is an entry of the database's queue, added once the previous slice is done. So
- * requests are served between slices. An aborted `signal` ends the work after the current slice. No state is kept
- * between calls.
+ * Housekeeping in slices. Each is queued once the previous one is done, so requests run in between. An aborted `signal`
+ * ends the work after a slice.
  */
 class SqliteHousekeeping implements Housekeeping {
   readonly #parts: HousekeepingParts
@@ -131,8 +130,8 @@ class SqliteHousekeeping implements Housekeeping {
   }
 
   /**
-   * Checkpoints the log into the file. This takes at most 14 ms, because SQLite itself checkpoints at 4 MB. The first
-   * step copies the pages. The second step truncates the log, because the next start would have to read it.
+   * Checkpoints the log, in at most 14 ms, because SQLite does so at 4 MB. Copies the pages first, then truncates the
+   * log for the next start.
    */
   async #checkpoint(): Promise<void> {
     const { database } = this.#parts

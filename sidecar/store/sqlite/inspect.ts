@@ -15,10 +15,7 @@ import { toStoreError } from './database/sqlite-error.ts'
  */
 export type Inspection = 'new' | 'sound' | 'in_use'
 
-/**
- * Checks whether the store at `path` can be opened, without creating or upgrading it. Rejects with the same {@link
- * StoreError} as opening it would, except `database_locked`.
- */
+/** Checks whether the store at `path` can be opened, and changes nothing. Rejects with the same {@link StoreError}. */
 export async function inspectDatabase(path: string): Promise<Inspection> {
   if (path === IN_MEMORY) return 'new'
   try {
@@ -60,9 +57,9 @@ async function makeDatabase(folder: string): Promise<void> {
 }
 
 /**
- * Runs `work` in a new folder below `folder`, and removes that folder afterwards. If `folder` does not exist, uses its
- * nearest existing ancestor. Rejects if no folder can be created, or if `work` rejects. Only a trial shows whether
- * files can be created: /proc refuses folders whatever its permissions are, and a quota may be used up.
+ * Runs `work` in a temporary folder below `folder` or its nearest existing ancestor. Rejects if no folder can be
+ * created, or if `work` rejects. Only a trial shows this: /proc refuses folders despite its permissions, and a quota
+ * may be used up.
  */
 export async function tryFolder(folder: string, work: (trial: string) => Promise<void>): Promise<void> {
   const existing = await stat(folder).catch(orNothing)

@@ -22,11 +22,11 @@ import { openStations } from './messages/stations.ts'
 import { openReports } from './station-reports.ts'
 
 /**
- * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates a missing file and its folder.
+ * Opens the store in the SQLite file `path`, or in memory for `:memory:`. Creates a missing file and its folder. Does
+ * not change a file that cannot be opened.
  *
- * Rejects with a {@link StoreError}. Its remedy tells the operator what to do. Its code is `database_locked`,
- * `database_corrupt`, `database_foreign`, `database_outdated`, `database_newer`, `database_not_writable`, `disk_full`
- * or `disk_failing`. A file that cannot be opened is not changed.
+ * Rejects with a {@link StoreError}: `database_locked`, `database_corrupt`, `database_foreign`, `database_outdated`,
+ * `database_newer`, `database_not_writable`, `disk_full` or `disk_failing`.
  */
 export async function openSqliteStore(
   path: string,

@@ -22,10 +22,7 @@ interface ReportsParts {
   readonly pushes: Pick<MemoryPushQueue, 'isPending' | 'lastResult'>
 }
 
-/**
- * Opens the station reports. Pages of stations come from the file, because sorting all stations in memory would delay
- * messages. Messages, and push results that only the file has, come from the file too. All other data is in memory.
- */
+/** Opens the station reports. Pages come from the file, because sorting all stations in memory would delay messages. */
 export function openReports({ database, stations, rings, pushes }: ReportsParts): StationReports {
   const pendingOf = (station: StationKey, id: DeviceId) => (pushes.isPending(station, id) ? 1 : 0)
   return {

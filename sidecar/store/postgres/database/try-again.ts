@@ -5,8 +5,8 @@ import { REFUSALS } from './postgres-error.ts'
 const TRY_AGAIN_MS = 100
 
 /**
- * Retries `work` while its errors are temporary, until the elapsed time `until`. An attempt that failed may still have
- * taken effect. Calls `onRetry` before each retry. Rejects with the last error.
+ * Retries `work` after temporary errors until elapsed time `until`. A failed attempt may have taken effect. Rejects
+ * with the last error.
  */
 export async function tryAgain<T>(
   work: () => Promise<T>,

@@ -45,10 +45,9 @@ export async function openInstance(
 /**
  * Keeps this process registered under its name.
  *
- * `open` takes the name. If an earlier process of that name seems to hold it, `open` waits. From then on, a heartbeat
- * renews the name each second. If another instance has taken the name (`isTaken`), this is logged once. The heartbeats
- * continue, and may regain the name. `close` stops the heartbeats and releases the name. If the database does not
- * answer, the name and the leases expire.
+ * `open` takes the name, and waits while an earlier process of that name seems to hold it. Then a heartbeat renews the
+ * name each second. If another instance has taken it (`isTaken`), this is logged once, and the heartbeats may regain
+ * it. `close` releases it. If the database does not answer, the name and the leases expire.
  *
  * Public methods are arrow functions, because callers pass them on as plain functions.
  */

@@ -49,8 +49,8 @@ interface Contact {
   /** Records that the database answered at `now`. */
   answered(now: number): void
   /**
-   * Returns whether the database has answered for {@link LEASE_MS} without a break. By then, an instance that the same
-   * outage had cut off has renewed its leases. So a lease that is still expired has no holder.
+   * Returns whether the database has answered for {@link LEASE_MS} without a break. Then every live instance has
+   * renewed its leases, so an expired one has no holder.
    */
   lasts(now: number): boolean
 }

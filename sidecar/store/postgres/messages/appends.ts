@@ -74,10 +74,9 @@ export function openAppends(parts: AppendsParts): Appends {
 /**
  * Stores messages in batches: while one statement is in progress, the next batch gathers.
  *
- * If the database is unreachable, a statement is retried with the same messages for up to a minute. Each attempt
- * includes how long each message has waited. So the database recognizes messages as duplicates if a failed attempt did
- * store them. If a statement with several requests is refused, each request is stored alone, so that only the faulty
- * one fails.
+ * While the database is unreachable, a statement is retried for up to a minute. It includes how long each message has
+ * waited, so that the database recognizes messages that a failed attempt did store. If a statement is refused, each
+ * request is stored alone, so that only the faulty one fails.
  *
  * Public methods are arrow functions, because callers pass them on as plain functions.
  */

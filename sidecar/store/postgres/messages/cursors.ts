@@ -5,8 +5,7 @@ import { readSql } from '../../read-sql.ts'
 import type { Queries } from '../database/connection.ts'
 import type { Answer, DeviceReading, Reader } from './reader.ts'
 
-// Delay before cursors are written. A crash loses the cursors that were not written yet. A phone may then get a stamp
-// that is older than its cursor, and ignores that stamp.
+// Delay of cursor writes. After a crash, a phone may get a stamp older than its cursor, which it ignores.
 const WRITE_AFTER_MS = 10_000
 const STATEMENT_ROWS = 1000
 
@@ -29,11 +28,9 @@ export interface SharedCursors extends Cursors {
   seal(): Promise<void>
 }
 
-/**
- * Opens the newest cursors of all devices, with the same rules as in the SQLite store. The cursors are in the table;
- * those that are not written yet are in memory, by {@link deviceKey}.
- */
+/** Opens the newest cursors of all devices, with the rules of the SQLite store. Unwritten ones are in memory. */
 export function openCursors({ database, reader, clock }: CursorsParts): SharedCursors {
+  /** By {@link deviceKey}. */
   const unwritten = new Map<string, number>()
   let writing: Timer | undefined
   let sealed = false

@@ -40,8 +40,8 @@ export function openHistory({ appends, reader, cursors, perStation }: HistoryPar
 }
 
 /**
- * Opens the source of stamps. It issues the newest stamp of the database, which each write advances. The time of this
- * machine would be no safe cursor: a phone could skip messages that another instance stores in the same second.
+ * Opens the source of stamps, the newest of the database. By this machine's time, a phone could miss messages that
+ * another instance stores.
  */
 export function openServerTime({ query }: Queries): Stamps {
   return {

@@ -6,9 +6,8 @@ import { openBatches } from '../database/batches.ts'
 import type { Queries } from '../database/connection.ts'
 import { unpackMessages } from './unpack-messages.ts'
 
-// Two statements run in parallel, so that the database works on one while the reads of the other are answered. Larger
-// statements are hardly faster, and delay their first read. More parallel statements would contain fewer reads each,
-// and cost the same.
+// Two statements, so that the database works on one while the reads of the other are answered. Larger ones delay their
+// first read and are hardly faster. More would cost the same.
 const STATEMENT_READS = 32
 const STATEMENTS = 2
 const WAITING_READS = 10_000
@@ -102,14 +101,7 @@ interface Read {
   readonly lineage: string
 }
 
-/**
- * Opens the reader of messages and acks. Reads that arrive at the same time, or while statements are in progress, share
- * a statement.
- *
- * The lineage of an answer consists of the timeline of the database, and of the number of times that its newest stamp
- * went back. A change of either means that a standby took over or that the database was restored. Then messages may be
- * missing.
- */
+/** Opens the reader of messages and acks. Reads that arrive together, or during statements, share a statement. */
 export function openReader(database: Queries, timeline: () => number = () => 0): Reader {
   /**
    * The newest stamp that a finished statement returned as `last`. If a later statement returns an older stamp, the
@@ -127,6 +119,7 @@ export function openReader(database: Queries, timeline: () => number = () => 0):
     const last = rows[0]?.last ?? newestBefore
     if (last < newestBefore) timesBack += 1
     newest = last < newestBefore ? last : Math.max(newest, last)
+    // A change means that a standby took over or the database was restored, so messages may be missing.
     const lineage = `${timeline()}/${timesBack}`
     return rows.map((row) => ({ row, lineage }))
   }

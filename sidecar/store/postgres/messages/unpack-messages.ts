@@ -4,10 +4,9 @@ import type { StationKey, StoredMessage } from '../../../messages/store.ts'
 const HEAD_BYTES = 18
 
 /**
- * Unpacks the messages that the SQL function `read_newer` packs into one value. Each message begins with its stamp in 8
- * bytes, and with the lengths of source, message number, text and addressee in 2, 2, 4 and 2 bytes. Then these four
- * values follow. The addressee is empty unless it is another SSID of the station's callsign. The returned texts are
- * views of `packed`, and keep it in memory.
+ * Unpacks messages from the SQL function `read_newer`. Each begins with its stamp (8 bytes), and the lengths of source,
+ * message number, text and addressee (2, 2, 4 and 2 bytes). Then these follow. The texts are views of `packed`, and
+ * keep it in memory.
  */
 export function unpackMessages(station: StationKey, packed: Buffer): readonly StoredMessage[] {
   const messages: StoredMessage[] = []
@@ -21,6 +20,7 @@ export function unpackMessages(station: StationKey, packed: Buffer): readonly St
     const end = addressee + packed.readUInt16BE(head + 16)
     messages.push({
       from: packed.toString('utf8', source, seqId),
+      // The addressee is empty unless it is another SSID of the station.
       ...destinationOf(station, packed.toString('utf8', addressee, end)),
       seqId: packed.toString('utf8', seqId, text),
       text: packed.subarray(text, addressee),

@@ -8,8 +8,7 @@ interface Estimate {
 }
 
 /**
- * The queue rows that this instance stored, claimed or postponed: at most one per device. Metrics use them as an
- * estimate, because other instances change the queue too.
+ * Estimates for metrics: the queue rows that this instance stored, claimed or postponed. Others may have changed them.
  */
 export interface KnownPushes {
   /** Adds a row that is due in `delayMs`, unless the device already has one. Returns whether it added the row. */

@@ -84,15 +84,12 @@ export function openPushQueue(parts: PushQueueParts): SharedPushQueue {
 /**
  * The push queue in the table that all instances share, with at most one row per device.
  *
- * A row waits until it is due. Then any instance may claim it, which gives the instance a lease on the row. `settle`
- * removes the row; if messages arrived during the lease, the row waits again instead. `retryLater` makes the row wait
- * for a delay. If neither is called, or the database rejects the call, the lease expires and the row is due again. So a
- * device is notified at least once.
+ * A row waits until it is due. Then an instance claims it, which leases the row. `settle` removes it, or makes it wait
+ * again if messages arrived during the lease. `retryLater` makes it wait for a delay. If neither succeeds, the lease
+ * expires and the row is due again. So a device is notified at least once.
  *
- * For metrics and timers, memory has estimates of when the rows known to this instance are due. The instance sets a
- * timer for each row that it stored or postponed. By polling once a second, it finds rows that other instances left.
- *
- * Settlements that arrive while a statement is in progress share the next statement.
+ * For each row that this instance stored or postponed, memory has a timer, and an estimate for metrics.
+ * {@link PushTimers} also polls for rows that other instances left.
  *
  * Public methods are arrow functions, because callers pass them on as plain functions.
  */

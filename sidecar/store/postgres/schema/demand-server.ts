@@ -5,8 +5,8 @@ const OLDEST_SERVER = 150_000
 const ROUNDS = 5
 
 /**
- * Checks that the store can use the PostgreSQL server of `connection`, which must belong to `postgres`. Rejects with
- * `database_too_old`, `database_read_only` or `database_pooled`. Changes nothing.
+ * Checks the server of `connection`, which must belong to `postgres`. Rejects with `database_too_old`,
+ * `database_read_only` or `database_pooled`.
  */
 export async function demandServer(
   connection: OwnConnection,
@@ -21,8 +21,8 @@ export async function demandServer(
 }
 
 /**
- * Checks that each connection has a session of its own. Behind a pooler, two connections may share a session, or the
- * session of a connection may change. Then settings, prepared statements and LISTEN would be lost.
+ * Checks that each connection keeps a session of its own. Behind some poolers, settings, prepared statements and LISTEN
+ * would be lost.
  */
 async function demandSessions(first: Queries, second: Queries): Promise<void> {
   const pids = []

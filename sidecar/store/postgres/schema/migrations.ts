@@ -10,11 +10,9 @@ import { BASELINE, STEPS } from './schema-version.ts'
 const LOCK = 0x6d637363
 
 /**
- * Creates the tables or upgrades them to the newest version, and replaces all functions by those of this version, in
- * one transaction. If several instances start at once, one of them does the work and the others wait.
+ * Creates or upgrades the tables and replaces all functions, in one transaction. Other instances wait.
  *
- * Rejects with `database_too_old`, `database_outdated`, `database_newer`, `database_read_only` or `database_pooled`,
- * and then changes nothing.
+ * Rejects with `database_too_old`, `database_outdated`, `database_newer`, `database_read_only` or `database_pooled`.
  */
 export function migrate(postgres: Pick<Postgres, 'onOwnConnection'>, steps = STEPS): Promise<void> {
   return postgres.onOwnConnection(async (connection) => {

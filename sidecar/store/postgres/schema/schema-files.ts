@@ -34,8 +34,7 @@ const TABLES = [
 ].map((name) => `tables/${name}`)
 
 /**
- * The files of the functions. If the arguments or columns of a published function change, the function must get a new
- * name, because instances of the previous version still call the old function.
+ * If arguments or columns of a published function change, rename it, because instances of the previous version call it.
  */
 const FUNCTIONS = [
   'registry/take-stamp',

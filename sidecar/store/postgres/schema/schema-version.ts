@@ -2,8 +2,7 @@
 export const BASELINE = 11
 
 /**
- * The upgrade steps after {@link BASELINE}: the first upgrades version 11 to version 12, and so on. A step may only add
- * to the schema, because instances of the previous version run beside new ones during an upgrade. Never change a
- * published step.
+ * The upgrade steps after {@link BASELINE}, one per version. A step may only add, because instances of the previous
+ * version still run. Never change a published step.
  */
 export const STEPS: readonly string[] = []

@@ -31,14 +31,12 @@ interface CopyRefreshParts {
 /**
  * Keeps the copy of the registry up to date with the changes of all instances.
  *
- * `load` reads all stations. From then on, `follow` reads only the stations that changed after the newest stamp in the
- * copy. It loads everything again if that stamp cannot be used. The stamp cannot be used if another server took over
- * (its timeline differs), if the stamp of the database went back, or if the records of changes since that stamp were
- * deleted.
+ * `load` reads all stations. Then `follow` reads only the stations that changed after the newest stamp in the copy. It
+ * loads all again if that stamp cannot be used: another server took over (its timeline differs), the stamp of the
+ * database went back, or the records of changes since then were deleted.
  *
- * A refresh runs after each notification and at least once a second. Only one runs at a time. A notification during a
- * refresh starts another one after it. A failed refresh changes nothing; the next one reads the same changes again.
- * After `close`, no refresh starts.
+ * A refresh runs after each notification and at least once a second, one at a time. If it fails, the next one reads the
+ * same changes.
  */
 export class CopyRefresh {
   readonly #postgres: Pick<Postgres, 'read' | 'timeline'>

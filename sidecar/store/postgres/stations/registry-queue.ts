@@ -5,8 +5,8 @@ import { openBatches } from '../database/batches.ts'
 import { toStoreError } from '../database/postgres-error.ts'
 
 /**
- * Limit of a statement, in units of {@link weightOf}. A statement locks the clock row, and messages wait for that lock:
- * 15 ms for 100 new push tokens, 65 ms for 100 new stations.
+ * Limit of a statement's {@link weightOf}. Its lock delays messages: 15 ms for 100 new push tokens, 65 ms for 100 new
+ * stations.
  */
 const STATEMENT_WEIGHT = 100
 /** Limit of the queue, in units of {@link weightOf}: five seconds of new push tokens, or 80 MB of avatars. */

@@ -80,11 +80,9 @@ export async function openRegistry(parts: RegistryParts): Promise<Registry> {
 /**
  * The registry in the tables that all instances share, with a copy in memory.
  *
- * Reads use the copy, which {@link CopyRefresh} keeps up to date with the changes of other instances. Writes go to the
- * database through a queue, one statement at a time. When a call resolves, the copy includes its change.
- *
- * Two facts are only in memory. The first is the time of heartbeats that change nothing else; it is written once an
- * hour. The second is which stations are known to be proven, so that `prove` writes only once per registration.
+ * Reads use the copy, which {@link CopyRefresh} keeps up to date. Writes go through a queue, one statement at a time.
+ * When a call resolves, the copy includes its change. A heartbeat that changes nothing else stays in the copy, and is
+ * written once an hour.
  *
  * Public methods are arrow functions, because callers pass them on as plain functions.
  */
@@ -248,9 +246,8 @@ class PostgresRegistry implements Registry {
   }
 
   /**
-   * Updates the copy of the registry after a device was removed. Returns `devices` if the station still exists, and
-   * `station` if the station was removed too. First reads the latest changes, because the copy may lack changes by
-   * other instances.
+   * Returns `station` if a removed device was the last of its station, otherwise `devices`. Reads the latest changes
+   * first.
    */
   async #outcomeOfRemoval(key: StationKey): Promise<'devices' | 'station'> {
     await this.#refresh.follow()

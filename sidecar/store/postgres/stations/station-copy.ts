@@ -23,15 +23,11 @@ interface Entry {
 export type Change = readonly [key: StationKey, record: StationRecord | undefined]
 
 /**
- * A copy of the registry in the memory of this instance, with one entry per station.
+ * A copy of the registry in the memory of this instance.
  *
- * Each entry has the stamp of the snapshot from which it was read. `seen` is the stamp up to which the copy includes
- * all changes. With these stamps, a late answer never undoes a newer one: `take` ignores a change up to `seen`, or
- * older than the entry. `follow` moves `seen` forward. Only `replace` may move it back, after the database itself went
- * back.
- *
- * The time of a heartbeat that changes nothing else is only in the copy. A later read keeps that time, unless another
- * instance has written a newer one.
+ * The copy has all changes up to the stamp {@link seen}. Each entry has the stamp of its snapshot. So a late answer
+ * never undoes a newer one: {@link take} ignores a change up to `seen`, or older than its entry. {@link follow} moves
+ * `seen` forward. Only {@link replace} may move it back, after the database itself went back.
  */
 export class StationCopy {
   readonly #entries = new Map<StationKey, Entry>()

@@ -28,8 +28,8 @@ interface ReportsParts {
 }
 
 /**
- * Opens the station reports from the shared tables. The time of a heartbeat that changed nothing is only in the memory
- * of the instance that received it. So the later of the times in memory and in the table is reported.
+ * Opens the station reports from the shared tables. An unwritten heartbeat is only in one instance's memory, so the
+ * later of the two times is reported.
  */
 export function openReports({ database, stations }: ReportsParts): StationReports {
   return {

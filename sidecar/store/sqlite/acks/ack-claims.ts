@@ -25,8 +25,8 @@ interface AckClaimsParts {
 }
 
 /**
- * Creates the {@link AckClaims} of a store that one process has to itself. Sent acks are recorded in memory only. After
- * a restart, a recent ack may be sent again, and the network drops the repetition.
+ * Creates the {@link AckClaims} for one process, in memory. After a restart, an ack may be repeated; the network drops
+ * it.
  */
 export function claimAcks({ stations, settings, clock }: AckClaimsParts): AckClaims {
   const throttle = createAckThrottle(settings)

@@ -58,8 +58,8 @@ export async function openReceivedAcks(queries: Queries, parts: AckTableParts): 
 }
 
 /**
- * Received acks in the file, with the stamp of each station's newest one in memory. Like the ring index, the stamps in
- * memory include the transaction in progress. A rollback restores them.
+ * Received acks in the file. The stamp of each station's newest one is in memory, including the transaction in
+ * progress.
  *
  * Public methods are arrow functions, because callers pass them on as plain functions.
  */

@@ -6,8 +6,8 @@ import type { Database } from '../database/database.ts'
 import { freeBytes } from '../database/database-file.ts'
 import { toStoreError } from '../database/sqlite-error.ts'
 
-// Number of pages in a slice of a backup. A request waits for at most one slice: 100 pages took 1 to 3 ms with a file
-// of 20 MB. VACUUM INTO would block all requests until the whole file is written: 90 ms, or longer on a slow disk.
+// Pages per slice of a backup. A slice delays requests by 1 to 3 ms (file of 20 MB). VACUUM INTO would block them for
+// the whole file, 90 ms or more.
 const SLICE_PAGES = 100
 // Number of slices between two syncs to disk. Only the last slice blocks the queue while it syncs. Syncing earlier
 // leaves little for it.
@@ -21,9 +21,8 @@ const OWNER_ONLY = 0o600
 export const PARTIAL = '.part'
 
 /**
- * Copies the open database into the new file `path`. The copy has another name until it is complete and durable.
- * Resolves with its size in bytes. On failure, or if `signal` is aborted, rejects with a {@link StoreError} and leaves
- * no file behind.
+ * Copies the open database into the new file `path`. Resolves with its size in bytes. On failure or abort, rejects with
+ * a {@link StoreError} and leaves no file.
  */
 export async function backUp(
   database: Database,

@@ -86,11 +86,11 @@ export interface FileContents extends Contents {
 }
 
 /**
- * Opens the existing SQLite file `path` for reading, and locks it until it is closed. The file does not change, except
- * that SQLite checkpoints a log left by a crash.
+ * Opens the existing SQLite file `path` for reading, and locks it. Changes nothing, but SQLite checkpoints a log left
+ * by a crash.
  *
- * Rejects with an {@link OutdatedFileError}, or with a {@link StoreError}: `database_locked` while a sidecar has the
- * file open, `database_foreign`, `database_outdated`, `database_newer` or `database_corrupt`.
+ * Rejects with an {@link OutdatedFileError} or a {@link StoreError}: `database_locked`, `database_foreign`,
+ * `database_outdated`, `database_newer` or `database_corrupt`.
  */
 export async function openFileContents(path: string, newest = NEWEST): Promise<FileContents> {
   const connection = await connect(path, 0).catch((error: unknown) => {

@@ -50,18 +50,17 @@ const COMPANIONS = ['-wal', '-journal', '-shm'] as const
 const FOLDER_OWNER_ONLY = 0o700
 
 /**
- * Limit for how far stamps may be ahead of the clock, in milliseconds. Usually they are ahead by up to half a minute.
- * If the former database cannot be read, this margin keeps new stamps above all former ones.
+ * Limit for how far stamps are ahead of the clock, in milliseconds. Usually it is half a minute. Needed if the former
+ * stamps cannot be read.
  */
 const STAMPS_AHEAD_MS = 60_000
 
 /**
- * Replaces the file `database` by the backup `source`, and keeps the former file beside it. Does not change the backup.
- * Each new stamp will be above all stamps issued before, so that no phone's cursor is ahead of the new stamps.
+ * Replaces the file `database` by the backup `source`, and keeps the former file beside it. New stamps are above all
+ * former ones, so that no phone's cursor is ahead of them.
  *
- * Rejects with a {@link RestoreError} if the backup is not a sound file of the sidecar. Rejects with a {@link
- * StoreError} if the database cannot be replaced: `database_locked` while a sidecar has it open, `database_foreign` if
- * it belongs to another program.
+ * Rejects with a {@link RestoreError} if the backup is not sound, or a {@link StoreError}: `database_locked` while a
+ * sidecar has the database open, `database_foreign` if it is another program's.
  */
 export async function restoreDatabase(source: string, database: string, now: number): Promise<Restored> {
   if (database === IN_MEMORY) throw new RestoreError('"database" is in memory.', 'Name a file in "database".')
@@ -120,17 +119,13 @@ interface Former {
   release(): Promise<void>
 }
 
-/**
- * Locks the former database until it is replaced, and checkpoints its log. If the database is missing or unreadable,
- * keeps a copy of its log beside `keptPath` instead.
- */
+/** Locks the former database and checkpoints its log, or keeps the log if the database is missing or unreadable. */
 async function claimFormer(path: string, keptPath: string): Promise<Former> {
   const file = await stat(path).catch(() => undefined)
   if (file && !file.isFile())
     throw new RestoreError(`"database" names ${path}, which is not a file.`, 'Correct "database".')
-  // The log may contain messages that the file lacks. It is copied before the file is opened, because SQLite deletes a
-  // log that does not match a damaged file. If the file is missing, the operator may find it later, and then needs the
-  // log.
+  // The log may contain messages that the file lacks. SQLite would delete it if the file is damaged. A missing file may
+  // be found later.
   for (const suffix of COMPANIONS) await copyFile(path + suffix, keptPath + suffix).catch(() => undefined)
   if (!file) return { exists: false, reserved: 0, release: async () => {} }
   let connection: Connection | undefined
@@ -151,8 +146,8 @@ async function claimFormer(path: string, keptPath: string): Promise<Former> {
       await discard(keptPath)
       throw fault
     }
-    // A damaged database may be the reason for the restore, so it is no obstacle. No process has it open, because it is
-    // not locked. Its newest stamp cannot be read, but is close to the file's modification time.
+    // A damaged database may be the reason for the restore. It is not locked, so not in use. Its newest stamp is near
+    // its modification time.
     return { exists: true, reserved: Math.floor(file.mtimeMs) + STAMPS_AHEAD_MS, release: async () => {} }
   }
 }

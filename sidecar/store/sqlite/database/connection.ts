@@ -44,8 +44,8 @@ export interface DatabaseCopy {
 }
 
 /**
- * Opens `path` for reading and writing, and creates a missing file. Waits for the lock of another process for at most
- * `busyMs`. Rejects with `sqlite_missing` if the package `sqlite3` cannot be loaded.
+ * Opens or creates `path`. Waits at most `busyMs` for the lock of another process. Rejects with `sqlite_missing`
+ * without `sqlite3`.
  */
 export async function connect(path: string, busyMs: number): Promise<Connection> {
   const sqlite3 = await loadSqlite()

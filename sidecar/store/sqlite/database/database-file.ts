@@ -10,8 +10,8 @@ export const IN_MEMORY = ':memory:'
 const OWNER_ONLY = 0o600
 
 /**
- * Creates a missing file and its folder, and checks that the file can be written. Rejects with the error of the file
- * system. Without this check, SQLite would open an unwritable file for reading, and fail only at the first write.
+ * Creates a missing file and its folder, and checks that it is writable; SQLite would open it for reading. Rejects with
+ * the file system's error.
  */
 export async function prepareFile(path: string): Promise<void> {
   if (path === IN_MEMORY) return

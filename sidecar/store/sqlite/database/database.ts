@@ -1,10 +1,7 @@
 import type { StoreErrorCode } from '../../../errors.ts'
 import type { Queries, SqlValue } from './connection.ts'
 
-/**
- * A transaction in progress. It begins with its first write. A commit applies its changes in memory, and a rollback
- * undoes them, so memory is never ahead of the disk.
- */
+/** A transaction, begun by its first write. Its commit changes memory too, which is never ahead of the disk. */
 export interface Transaction extends Queries {
   /** Runs a query that changes nothing. Does not begin the transaction. */
   look<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]>
@@ -30,12 +27,11 @@ export interface Write<In, Out> {
 }
 
 /**
- * The only access to the connection. One transaction runs at a time. It includes all writes that wait when it starts
- * (group commit). While the database is idle, a single write starts at once. While a transaction is synced to disk, the
- * next writes gather. So under load, more writes share the cost of a sync.
+ * The only access to the connection. One transaction runs at a time, with all writes that wait when it starts (group
+ * commit). So under load, more writes share the cost of a sync.
  *
- * Waiting reads run between two transactions, so they see only committed data. A stamp issued in such a read is older
- * than the stamps of later transactions.
+ * Reads run between transactions, so they see only committed data. A stamp issued in a read is older than those of
+ * later transactions.
  */
 export interface Database {
   /**
@@ -45,8 +41,8 @@ export interface Database {
   write<In, Out>(kind: Write<In, Out>, input: In): Promise<Out>
   read<T>(query: (queries: Queries) => Promise<T>): Promise<T>
   /**
-   * Like {@link read}, for large reads that can wait. At most one runs per round of the queue, so writes and other
-   * reads wait for at most one. Split a large read into queries of about a millisecond.
+   * Like {@link read}, for large reads. The queue runs one per round, so split them into queries of about a
+   * millisecond.
    */
   readBehind<T>(query: (queries: Queries) => Promise<T>): Promise<T>
   /**

@@ -22,11 +22,8 @@ const REMEDY =
   'Do not stop the sidecar yet. If the original file still exists, move it back (a copy does not help). Otherwise send POST /backup to the operator port, stop the sidecar, restore that backup and start the sidecar again.'
 
 /**
- * Watches the files of the open database at `path`. If its file is deleted or replaced, SQLite does not notice: it
- * continues, and the data is lost when the process ends. If the file is moved back before the process ends, nothing is
- * lost.
- *
- * Databases in memory and PostgreSQL are not watched. Writes by programs that ignore SQLite's lock are not detected.
+ * Watches the files of the database at `path`. SQLite does not notice if they are deleted or replaced. The data is lost
+ * when the process ends, unless they are moved back. Writes by programs that ignore SQLite's lock are not detected.
  */
 export async function watchDatabaseFile(path: string, clock: Clock, log: Log): Promise<FileWatch> {
   const opened = path === IN_MEMORY || isPostgresAddress(path) ? [] : await filesOf(path)

@@ -37,13 +37,9 @@ export function groupCommits(connection: Connection, clock: Clock, log: Log): Da
 /**
  * The queue in front of the connection.
  *
- * While any call waits, the queue works in rounds. A round has three parts: one transaction of waiting writes, then
- * waiting reads, then one bulky read. The first two parts are limited in size. While the queue is idle, the next call
- * starts a round. Writes are performed in the order of the calls. Calls above the limits of the queue reject with
+ * While any call waits, the queue works in rounds: one transaction of waiting writes, then waiting reads, both limited
+ * in size, then one bulky read. Writes are performed in the order of the calls. Calls above the limits reject with
  * `store_overloaded`.
- *
- * After `close`, new calls reject. Waiting calls are finished, the last transaction runs, and the connection closes.
- * After 3 s, all calls that still wait reject.
  *
  * {@link TransactionRunner} runs the transactions. {@link WriteHealth} tracks whether they succeed.
  *

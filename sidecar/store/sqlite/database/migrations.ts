@@ -34,8 +34,8 @@ export async function fileVersion(connection: Connection): Promise<number> {
 }
 
 /**
- * Returns the schema version of a file that this sidecar can use; 0 if the file is new. Rejects with
- * `database_foreign`, `database_outdated` or `database_newer`. Changes nothing.
+ * Returns the schema version of a file; 0 if it is new. Rejects with `database_foreign`, `database_outdated` or
+ * `database_newer`.
  */
 export async function demandVersion(connection: Connection, newest = NEWEST): Promise<number> {
   const version = await fileVersion(connection)
@@ -46,9 +46,8 @@ export async function demandVersion(connection: Connection, newest = NEWEST): Pr
 }
 
 /**
- * Upgrades the file from `version` to the newest schema, with one transaction per step. An interrupted step starts
- * again at the next open. Foreign keys must be off. Otherwise a step that replaces a table would delete the rows that
- * refer to it.
+ * Upgrades the file from `version`, in one transaction per step. Foreign keys must be off, or a step that replaces a
+ * table would delete rows that refer to it.
  */
 export async function migrate(connection: Connection, version: number, steps = STEPS): Promise<void> {
   if (version === 0) await takeStep(connection, TABLES, BASELINE)

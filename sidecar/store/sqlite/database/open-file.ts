@@ -11,8 +11,8 @@ export async function openFile(path: string): Promise<Connection> {
   await prepareFile(path)
   const connection = await connect(path, LOCK_WAIT_MS)
   try {
-    // Locks the file exclusively, because two processes would issue the same stamps. With this lock, WAL needs no
-    // shared memory file. Pages are small, because a single message, push mark or cursor writes a whole page.
+    // Exclusive, because two processes would issue the same stamps; also saves WAL a shared memory file. Small pages,
+    // because one message writes a whole page.
     await connection.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = 2048')
     const version = await demandVersion(connection)
     await checkPages(connection)
@@ -34,10 +34,7 @@ export async function openFile(path: string): Promise<Connection> {
   }
 }
 
-/**
- * Rejects with `database_corrupt` if a page is damaged. So damage is found at the start, and not when a later message
- * needs the page. Takes 60 ms for 250,000 messages.
- */
+/** Rejects with `database_corrupt` if a page is damaged, before it is needed. Takes 60 ms for 250,000 messages. */
 export async function checkPages(connection: Connection): Promise<void> {
   const [row] = await connection.all<{ quick_check: string }>('PRAGMA quick_check(1)')
   if (row?.quick_check !== 'ok') throw new StoreError('database_corrupt', { cause: new Error(row?.quick_check) })

@@ -21,12 +21,12 @@ interface Group {
 /**
  * Runs batches of writes, one transaction per batch, one after the other.
  *
- * A transaction begins with its first write. If it is committed, its changes in memory are applied and the writes
- * resolve. If it fails, it is rolled back, the changes in memory are undone and the writes reject. If the cause is a
- * statement rather than the disk, each write is retried alone, so that only the faulty one fails.
+ * A commit applies the changes in memory and resolves the writes. If a transaction fails, it is rolled back, the
+ * changes in memory are undone and the writes reject. If a statement failed rather than the disk, each write is retried
+ * alone, so that only the faulty one fails.
  *
- * After a disk error, the rollback may fail too, which leaves the transaction open. Later writes would become part of
- * it. Therefore the next transaction first rolls it back.
+ * After a disk error, the rollback may fail too, and later writes would become part of the open transaction. So the
+ * next transaction first rolls it back.
  */
 export class TransactionRunner {
   readonly #connection: Connection
@@ -94,8 +94,7 @@ export class TransactionRunner {
     }
     this.#onOutcome(error)
     for (const write of batch) write.reject(error)
-    // On a full disk, checkpoints the log. This needs no more space, because the file already has space for the log's
-    // pages. Then SQLite reuses the log from its beginning.
+    // A checkpoint needs no space: the file already has the log's pages. Then SQLite reuses the log from its beginning.
     if (error.code === 'disk_full') await this.#connection.all('PRAGMA wal_checkpoint(PASSIVE)').catch(() => undefined)
   }
 

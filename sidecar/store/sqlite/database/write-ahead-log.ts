@@ -14,9 +14,8 @@ export interface WriteAheadLog {
 }
 
 /**
- * Remembers the identity of the open database at `path` and of its log. If the database file is deleted or replaced,
- * SQLite does not delete the log. At the next start, SQLite would apply the log to any file at that path, such as a
- * backup. That would mix pages of two databases.
+ * Remembers which database and log are open. SQLite keeps the log of a deleted file. At the next start, it would mix
+ * the log into any file at `path`, such as a backup.
  */
 export async function rememberLog(path: string, clock: Pick<Clock, 'now'>, log: Log): Promise<WriteAheadLog> {
   if (path === IN_MEMORY) return { leave: async () => {} }

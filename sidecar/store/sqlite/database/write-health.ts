@@ -13,9 +13,8 @@ interface WriteHealthParts {
 }
 
 /**
- * Tracks whether writes to the file succeed. The file counts as sound after a committed transaction, and as faulty
- * after a failed one. Both changes are logged, and so is a change of the cause. A faulty file is probed every 5 s.
- * After {@link close}, no probe is scheduled.
+ * Tracks whether the last transaction was committed. Logs the recovery and each new cause of failure. Probes a faulty
+ * file every 5 s.
  */
 export class WriteHealth {
   readonly #parts: WriteHealthParts

@@ -7,8 +7,7 @@ import type { Database, Transaction, Write } from '../database/database.ts'
 import type { RingIndex } from './ring-index.ts'
 import type { StampSequence } from './server-time.ts'
 
-// Delay before cursors are written. A crash loses the cursors that were not written yet. A phone may then get a stamp
-// that is older than its cursor, and ignores that stamp.
+// Delay of cursor writes. After a crash, a phone may get a stamp older than its cursor, which it ignores.
 const WRITE_AFTER_MS = 10_000
 
 const LOAD = `
@@ -43,9 +42,8 @@ export async function openCursors(queries: Queries, parts: CursorsParts): Promis
 }
 
 /**
- * The newest cursor that each device sent, in memory. A cursor that moved past a message is written 10 s later,
- * together with others. If the write fails, the cursor is written with the next ones; the delay does no harm. `seal`
- * writes the rest.
+ * The newest cursor of each device, in memory. A cursor that moved past a message is written {@link WRITE_AFTER_MS}
+ * later, with others. If the write fails, it is written with the next ones.
  *
  * Public methods are arrow functions, because callers pass them on as plain functions.
  */
@@ -70,8 +68,8 @@ class SqliteCursors implements StoredCursors {
     if (lastMessage !== undefined) return lastMessage
     const cursors = callers.map((device) => this.#cursorOf(station, device, sent))
     const cursor = callers.length > 0 ? Math.min(...cursors) : 0
-    // A message of the transaction in progress is in the ring index as soon as it has a stamp. Each message that is not
-    // in the index yet will get a stamp above the one issued here.
+    // A message of the transaction in progress is in the ring index once it has a stamp. Later ones get a stamp above
+    // this one.
     const isBehind = () => this.#newestFor(station, callers) > cursor
     if (isBehind()) return cursor
     // If no stamp can be issued, for example because the disk refuses writes, the answer repeats the phone's own

@@ -11,8 +11,8 @@ import type { OpenedRingIndex } from './ring-index.ts'
 import type { StationTable } from './stations.ts'
 
 /**
- * Limit of the young marks. Old marks are at most as many, so at least this number of the newest messages is
- * remembered, and at most twice the number, in 15 MB. The whole APRS network carries fewer messages in two hours.
+ * Limit of young marks, and of old ones. So this number to twice as many messages are remembered, in 15 MB. The APRS
+ * network carries fewer in two hours.
  */
 const MAX_MARKS = 98_304
 
@@ -43,9 +43,8 @@ interface MarksRow {
  */
 export interface Duplicates {
   /**
-   * Returns for each of `messages` whether it is a duplicate of a recently stored message, or of an earlier one in
-   * `messages`. Remembers the others as stored at `now` (wall clock), unless `tx` is rolled back. A message to an
-   * unregistered station is never a duplicate, and is not remembered.
+   * Returns whether each of `messages` duplicates a recently stored or an earlier one. Remembers the others as stored
+   * at `now` (wall clock), unless `tx` is rolled back. Ignores messages to unregistered stations.
    */
   among(tx: Transaction, messages: readonly IncomingMessage[], now: number): Promise<readonly boolean[]>
 }
@@ -67,13 +66,12 @@ export async function openDuplicates(
 }
 
 /**
- * Detects duplicates by marks in memory. A mark is the digest of a message, with the time at which the message was last
- * stored. The messages themselves are in the file. A start reads the messages that were dropped from their rings.
- * Messages in a ring are read when their sender next sends a message. All are read whatever their age, because a
- * machine without a clock battery learns the time only after the start.
+ * Detects duplicates by marks in memory: the digest of a message, and when it was last stored. A start reads the
+ * dropped messages. Those in a ring are read when their sender sends again. Age does not matter, because a machine
+ * without a clock battery learns the time only after the start.
  *
- * Marks are young or old. When there are {@link MAX_MARKS} young marks, they become the old ones, and the former old
- * ones are forgotten all at once. So the number of marks does not depend on a clock.
+ * When there are {@link MAX_MARKS} young marks, they become the old ones, and the former old ones are forgotten. So the
+ * number of marks does not depend on a clock.
  */
 class MarkedDuplicates implements Duplicates {
   readonly #rings: OpenedRingIndex['rings']
@@ -131,9 +129,8 @@ class MarkedDuplicates implements Duplicates {
   }
 
   /**
-   * To recognize duplicates, remembers the messages that the senders of `messages` sent before the start and that are
-   * still in rings. The other messages in the rings are not read: of the 50 or more messages in a ring, few are from
-   * one sender.
+   * Remembers the messages that the senders of `messages` have had in rings since before the start. Of the 50 or more
+   * in a ring, few are from one sender.
    */
   async #readRings(tx: Transaction, messages: readonly IncomingMessage[]): Promise<void> {
     const unread = messages.filter((message) => this.#senders.get(ringOf(message))?.has(message.from))
@@ -150,10 +147,7 @@ class MarkedDuplicates implements Duplicates {
     })
   }
 
-  /**
-   * Returns the digest of a message. It includes the time of the station's registration, so a message to an earlier
-   * registration of the station is never a duplicate.
-   */
+  /** Returns the digest of a message. It includes `registeredAt`, so that earlier registrations do not count. */
   #digestOf(registeredAt: number, to: string, from: string, seqId: string, text: Buffer): string {
     const content = text.toString('latin1')
     const shown = content.slice(0, contentEnd(content))

@@ -92,8 +92,7 @@ class StoredFeed implements Feed {
 }
 
 /**
- * Stores messages and reads rings. It has no state of its own. Each transaction that stores messages changes the ring
- * index and the marks of duplicates; a rollback restores them.
+ * Stores messages and reads rings, without a state of its own.
  *
  * Public methods are arrow functions, because callers pass them on as plain functions.
  */
@@ -175,8 +174,7 @@ class SqliteHistory implements History {
     const receivedAt = clock.now()
     const copies = await duplicates.among(tx, messages, receivedAt)
     await rings.sweepFor(tx, receivedAt, messages.length)
-    // Do not `await` between taking the stamps and adding the messages to the index. Otherwise a reader could miss a
-    // message, and get a cursor newer than that message.
+    // No `await` from here to `rings.add`. Otherwise a reader could get a cursor newer than a message that it missed.
     const first = this.#stamps.take(tx, messages.length)
     const outcomes = appends.map(({ message, ack }, index): AppendOutcome => {
       // A duplicate is acknowledged too, because a sender retransmits if it did not receive the ack.

@@ -56,10 +56,7 @@ interface Loaded {
   readonly newest: number
 }
 
-/**
- * Reads the index of the file, and fits it to rings of `perStation` messages. The file does not say when a row was
- * dropped before the start. Its time of arrival is used instead.
- */
+/** Reads the index of the file for rings of `perStation` messages. Rows dropped before are dated by their arrival. */
 export async function loadRows(connection: Connection, perStation: number): Promise<Loaded> {
   const loaded = await load(connection)
   const counts = await fitRings(connection, loaded.stations, perStation)
@@ -107,9 +104,8 @@ interface LoadedPage {
 }
 
 /**
- * Fits the rings to `perStation` slots, and returns the number of dropped rows of each station. If the rings have
- * grown, rows that were dropped from the smaller rings stay dropped, because the rings would otherwise have gaps. If a
- * crash interrupts the change, the next start repeats it.
+ * Fits the rings to `perStation`, and returns the number of dropped rows by station. In larger rings, dropped rows stay
+ * dropped, because rings must have no gaps. The next start repeats an interrupted change.
  */
 async function fitRings(
   connection: Connection,

@@ -76,18 +76,17 @@ export async function openPushQueue(queries: Queries, parts: PushQueueParts): Pr
 }
 
 /**
- * The push queue in memory, with at most one entry per device. Memory is enough, because only one process uses the
- * file. The file records up to which stamp each device was notified, so the next start can recreate the entries.
+ * The push queue in memory, with at most one entry per device. The file records up to which stamp each device was
+ * notified, so the next start can recreate the entries.
  *
  * An entry waits until its coalescing window ends (`timer`), then it is due, then it is claimed.
- * - A stored message creates a waiting entry, or joins one that waits or is due. If a message arrives during the claim,
- *   `againAt` records its time.
- * - `settle` removes the entry. If a message arrived during the claim, a new entry waits for the rest of its window.
+ * - A stored message creates a waiting entry, or joins one that waits or is due. `againAt` records a message during a
+ *   claim.
+ * - `settle` removes the entry. After a message during the claim, a new entry waits for the rest of its window.
  * - `retryLater` makes the entry wait for a delay. If the read of a claim fails, the entry is due again.
- * - If the device is no longer registered, or no unpushed message is for it, the claim removes the entry.
+ * - A claim removes the entries of unregistered devices, and those without unpushed messages.
  *
- * {@link PushMarks} writes the outcomes to the file, several at a time. After `close`, no listener is called and no
- * timer runs, but claims can still be settled.
+ * {@link PushMarks} writes the outcomes to the file. Claims can still be settled after `close`.
  *
  * Public methods are arrow functions, because callers pass them on as plain functions.
  */

@@ -84,9 +84,8 @@ export class Registrations {
   }
 
   /**
-   * Ensures that a station with the devices `siblings` can have one more. If the station has the maximum number of
-   * devices, removes the device that was silent for the longest time, also from `siblings`. Returns false if no device
-   * was silent long enough.
+   * Ensures that a station can have one more device than `siblings`. If it is full, removes the device that was silent
+   * the longest, also from `siblings`. Returns false if none was silent long enough.
    */
   async #makeRoomFor(tx: Transaction, key: StationKey, siblings: SeenDevice[]): Promise<boolean> {
     const { settings, clock } = this.#parts

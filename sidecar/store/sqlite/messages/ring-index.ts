@@ -9,20 +9,17 @@ import type { Transaction } from '../database/database.ts'
 import { loadRows, newestDropped, type Rows, stampOfRow } from './load-rows.ts'
 
 /**
- * Limit of dropped rows in the file, about 11 MB. A row is dropped from its ring when newer messages fill the ring. It
- * stays in the file, so that duplicates of it are still recognized. Above the limit, the oldest dropped rows are
- * deleted.
+ * Limit of dropped rows in the file, about 11 MB. A full ring drops its oldest row, which stays in the file to
+ * recognize duplicates.
  */
 const MAX_DROPPED = 100_000
 /**
- * Number of dropped rows that are deleted together, in the order of their stamps. Rows with neighbouring stamps share
- * pages, so whole pages become free. When rows were deleted in the order of dropping, stations with different traffic
- * caused seven times as many writes.
+ * Number of dropped rows that are deleted together, by stamp, so that whole pages become free. In the order of
+ * dropping, uneven traffic caused seven times as many writes.
  */
 const SWEPT_AT_ONCE = 1000
 /**
- * If at least this many messages arrive together, the same number of dropped rows is deleted in the same transaction.
- * Then the new rows reuse the freed pages at once, and each page is written only once.
+ * If this many messages arrive together, as many dropped rows are deleted with them. So each page is written only once.
  */
 const MANY = 250
 const SET_DELETED_THROUGH = `
@@ -31,8 +28,8 @@ const SET_DELETED_THROUGH = `
 const DELETE = 'DELETE FROM message WHERE time IN (SELECT value FROM json_each(?))'
 
 /**
- * An index of each station's messages in the file, by their stamps, which are the keys of the rows. It includes the
- * transaction in progress; a rollback restores it. Between transactions it matches the file.
+ * An index of each station's messages in the file, by their stamps. Includes the transaction in progress, until a
+ * rollback.
  */
 export interface RingIndex {
   /** Returns the stamps of the messages in a station's ring that are strictly newer than `since`, oldest first. */
@@ -87,12 +84,11 @@ export async function openRingIndex(connection: Connection, settings: HistorySet
 /**
  * The ring index in memory.
  *
- * Each row of a station is in the station's ring, or was dropped from it. The first `droppedAt.length` entries of
- * `times` are dropped. `add` puts a row into its ring and may drop the oldest one. A sweep deletes dropped rows.
- * `discard` deletes any rows.
+ * Each row of a station is in its ring, or was dropped from it: the first `droppedAt.length` entries of `times`. `add`
+ * may drop the oldest row. A sweep deletes dropped rows; `discard` deletes any rows.
  *
- * `#dropped` orders all dropped rows by stamp. It may contain rows that `discard` has deleted; a sweep skips these.
- * Every change registers how a rollback undoes it. Rows enter `#dropped` at the commit.
+ * `#dropped` orders dropped rows by stamp, from their commit on. A sweep skips rows in it that `discard` has deleted.
+ * Every change registers how a rollback undoes it.
  *
  * Public methods are arrow functions, because callers pass them on as plain functions.
  */
@@ -212,9 +208,9 @@ class MemoryRingIndex implements RingIndex {
   }
 
   /**
-   * Returns the oldest dropped row if a sweep should remove it, otherwise undefined. A sweep removes it if there are
-   * too many dropped rows, if it has expired at `now`, or if it is no longer in the file. `swept`: the number of rows
-   * of each station that this sweep has already taken.
+   * Returns the oldest dropped row if there are too many, it has expired at `now`, or it is no longer in the file.
+   *
+   * @param swept number of rows of each station that this sweep has already taken
    */
   #nextSurplus(now: number, swept?: ReadonlyMap<Rows, number>): Dropped | undefined {
     const rows = this.#dropped.peek()

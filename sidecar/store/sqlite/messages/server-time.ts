@@ -8,10 +8,7 @@ import type { Database, Transaction, Write } from '../database/database.ts'
 export interface StampSequence extends Stamps {
   /** The newest stamp that was issued, or that may have been issued before the start. */
   readonly newest: number
-  /**
-   * Takes `count` consecutive stamps for rows of `tx`, and returns the first. The transaction must then call {@link
-   * cover}. A rollback of `tx` makes the stamps available again.
-   */
+  /** Takes `count` consecutive stamps for rows of `tx`, which must then call {@link cover}. Returns the first. */
   take(tx: Transaction, count: number): number
   /** Ensures that the stamps taken by `tx` are reserved in the file. */
   cover(tx: Transaction): Promise<void>
@@ -30,12 +27,10 @@ export async function openServerTime(queries: Queries, database: Database, clock
 }
 
 /**
- * Issues stamps of max(clock, newest + 1): the time in milliseconds, but always above the previous stamp. If there are
- * more stamps than milliseconds, stamps run ahead of the clock, which later catches up.
+ * Issues stamps of max(clock, newest + 1), in milliseconds. They may run ahead of the clock, which later catches up.
  *
  * A stamp is issued only after the file has reserved it. Otherwise it could be issued again if the clock is set back
- * after a crash. Stamps are reserved in advance: once `#newest` reaches `#reserved`, a write reserves more. Callers
- * share a reservation in progress.
+ * after a crash. Once `#newest` reaches `#reserved`, a write reserves more. Callers share it.
  *
  * Public methods are arrow functions, because callers pass them on as plain functions.
  */

@@ -12,12 +12,11 @@ import type { Device, Registration, Station, StationKey } from '../../../message
 import type { Transaction } from '../database/database.ts'
 
 /**
- * A copy of the registry in memory. The file has the same data.
+ * A copy of the registry in memory.
  *
- * `get` returns committed data. A transaction in progress records its changes with {@link change} and reads them with
- * {@link current}. After its commit, `get` returns the changes; a rollback discards them. So the copy is never newer
- * than the file, except for the times of heartbeats. {@link touch} updates those times in place, and they are written
- * to the file only once an hour.
+ * `get` returns committed data. A transaction records its changes with {@link change} and reads them with
+ * {@link current}. A commit publishes them; a rollback discards them. So the copy is never newer than the file, except
+ * for heartbeats, which {@link touch} updates in place.
  */
 export class StationMemory {
   readonly #stations = new Map<StationKey, SeenStation>()

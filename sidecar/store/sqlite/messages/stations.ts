@@ -84,9 +84,9 @@ interface SqliteStationsParts extends Omit<StationsOptions, 'log'> {
 /**
  * The registry in a file that only this process uses.
  *
- * Reads use {@link StationMemory}. Writes go through the database's queue, and memory changes once the file has
- * changed. The time of a heartbeat that changes nothing else stays in memory, and is written once an hour. While a
- * write for its station is queued, a heartbeat is queued too, because that write is about to change memory.
+ * Reads use {@link StationMemory}. Writes go through the database's queue and then change memory. A heartbeat that
+ * changes nothing else is written once an hour. While a write for its station is queued, it is queued too, because that
+ * write is about to change memory.
  *
  * Public methods are arrow functions, because callers pass them on as plain functions.
  */
