@@ -205,7 +205,8 @@ function members(value: unknown): Record<string, unknown> {
 }
 
 /**
- * Opens TLS sockets for the client. It would use one that APNs no longer answers for minutes, so `watch` can drop it.
+ * Opens TLS sockets for the client. `watch` can drop those that APNs no longer answers. The client would use them for
+ * minutes.
  */
 function createConnections({ address, port, caFile, production }: ApnsSettings) {
   const host = address ?? (production ? PRODUCTION : SANDBOX)

@@ -130,8 +130,8 @@ class SqliteHousekeeping implements Housekeeping {
   }
 
   /**
-   * Checkpoints the log, in at most 14 ms, because SQLite does so at 4 MB. Copies the pages first, then truncates the
-   * log for the next start.
+   * Checkpoints the log, in at most 14 ms, because SQLite does so at 4 MB. Copies the pages, then truncates the log,
+   * which the next start would read.
    */
   async #checkpoint(): Promise<void> {
     const { database } = this.#parts

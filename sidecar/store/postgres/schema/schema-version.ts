@@ -3,6 +3,6 @@ export const BASELINE = 11
 
 /**
  * The upgrade steps after {@link BASELINE}, one per version. A step may only add, because instances of the previous
- * version still run. Never change a published step.
+ * version run during an upgrade. Never change a published step.
  */
 export const STEPS: readonly string[] = []

@@ -28,8 +28,8 @@ const SET_DELETED_THROUGH = `
 const DELETE = 'DELETE FROM message WHERE time IN (SELECT value FROM json_each(?))'
 
 /**
- * An index of each station's messages in the file, by their stamps. Includes the transaction in progress, until a
- * rollback.
+ * An index of each station's messages in the file, by their stamps. Includes the transaction in progress; a rollback
+ * restores it.
  */
 export interface RingIndex {
   /** Returns the stamps of the messages in a station's ring that are strictly newer than `since`, oldest first. */
