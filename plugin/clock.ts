@@ -26,10 +26,7 @@ export const systemClock: Clock = {
   },
 }
 
-/**
- * Returns a signal that aborts after `totalMs`, or with the caller's signal. Call `clear` when the answer arrives, so
- * that no timer remains. The timer of `AbortSignal.timeout` cannot be cleared.
- */
+/** Like `AbortSignal.timeout`, but with a timer that `clear` cancels. Also aborts with the caller's signal. */
 export function deadlineSignal(
   clock: Clock,
   totalMs: number,

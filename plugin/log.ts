@@ -2,9 +2,8 @@
 export type LogFields = Readonly<Record<string, unknown>>
 
 /**
- * The plugin's own log. A host may pass another log in the option `log` of `registerOidc`. By default, each line is a
- * JSON object that `fixtures/log-line.schema.json` describes. Entries about logins go to the host's authentication log
- * instead.
+ * The plugin's own log, by default JSON lines (`fixtures/log-line.schema.json`), or the option `log` of `registerOidc`.
+ * Logins are in the host's authentication log.
  */
 export interface Log {
   info(event: string, msg: string, fields?: LogFields): void
@@ -13,8 +12,8 @@ export interface Log {
 }
 
 /**
- * Sanitizes text from an IdP, a user or an address. Replaces line breaks, control characters and direction characters,
- * and cuts the text at 300 characters. Such text can neither forge a line in a text log nor control a terminal.
+ * Replaces line breaks, control and direction characters, and cuts at 300 characters. Such text can neither forge a log
+ * line nor control a terminal.
  */
 export function printableText(text: string): string {
   const cleaned = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
@@ -31,10 +30,7 @@ function printableValue(value: unknown): unknown {
   return Array.isArray(value) ? value.map(printableValue) : value
 }
 
-/**
- * Returns the code of an error, such as `UNABLE_TO_GET_ISSUER_CERT_LOCALLY` or `ECONNREFUSED`. If several causes have a
- * code, returns that of the innermost cause, because it is the most specific.
- */
+/** Returns an error's code, such as `ECONNREFUSED`. If several causes have one, the innermost is the most specific. */
 export function causeCode(error: unknown): string | undefined {
   return causes(error)
     .map((cause) => ('code' in cause && typeof cause.code === 'string' ? cause.code : undefined))

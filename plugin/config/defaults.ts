@@ -14,10 +14,7 @@ import type {
   ManualMetadata,
 } from './settings.ts'
 
-/**
- * The settings that all domains with the same `oidc` object share. The Client object does not contain the default
- * redirect addresses, because these differ from domain to domain.
- */
+/** The settings that all domains with the same `oidc` object share. Default redirect addresses differ by domain. */
 export interface SharedSettings
   extends Pick<DomainSettings, 'issuer' | 'custom' | 'groups' | 'logoutUrl' | 'newAccounts'> {
   readonly client: ClientConfig
@@ -141,8 +138,8 @@ function groupSettings(groups: GroupsConfig, preset: PresetRules | null): GroupS
     recursive: groups.recursive ?? false,
     required: groups.required === undefined ? null : names(groups.required),
     siteadmin: groups.siteadmin === undefined ? null : names(groups.siteadmin),
-    // The specification contradicts itself about the default of `groups.revokeAdmin`. True is safer. With false, a user
-    // who left the admin group would remain an administrator unnoticed.
+    // The specification contradicts itself about the default. With false, a user who left the admin group would remain
+    // an administrator unnoticed.
     revokeAdmin: groups.revokeAdmin ?? true,
     rights: groups.rights ? Object.entries(groups.rights).map(([group, rights]) => ({ group, rights })) : null,
     sync: typeof sync === 'object' ? names(sync.filter) : sync && 'all',

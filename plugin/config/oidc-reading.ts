@@ -55,9 +55,8 @@ export interface OidcRules {
 }
 
 /**
- * Returns a reader for all `oidc` objects of one configuration. It reads and checks equal objects only once, because on
- * a server with 1,000 domains most use the same IdP. In the benchmark `start.domains`, this cache reduces the CPU time
- * from 500 ms to 295 ms.
+ * Returns a reader that reads equal `oidc` objects only once. On a server with 1,000 domains, most are equal: this
+ * saves 205 of 500 ms of CPU time (benchmark `start.domains`).
  */
 export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcReader {
   const readings = new Map<string, OidcReading>()
@@ -72,8 +71,8 @@ export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcRead
 }
 
 /**
- * Returns a cache key that is the same for equal `oidc` objects. Does not use JSON, because JSON would not distinguish
- * NaN from null. Returns undefined if the object cannot be serialized, for example because it contains functions.
+ * Returns the same cache key for equal objects. Undefined if the object contains functions, for example. JSON would not
+ * distinguish NaN from null.
  */
 function bytesOf(raw: unknown): string | undefined {
   try {

@@ -30,15 +30,18 @@ export interface ConfigReadOptions
    */
   readonly unknownKeys?: 'error' | 'warn'
   /**
-   * Whether members of the custom object that belong to a preset select that preset. If they do, a configured issuer
-   * replaces the preset's issuer. This is as in MeshCentral's built-in strategy. Default false.
+   * Whether members of `custom` can select a preset, as in MeshCentral's built-in strategy. A configured issuer then
+   * replaces that of a preset that `custom.preset` did not choose. Default false.
    */
   readonly inferPresets?: boolean
   /** Whether groups can give rights to accounts on this host. Default false: `groups.rights` causes a warning. */
   readonly hasRights?: boolean
   /**
-   * Whether to read the configuration as MeshCentral does: names that begin with `_` are comments, and `domaindefaults`
-   * applies. A port in a string is ignored, and a `newAccounts` that is not a boolean means false. Default false.
+   * Whether to read it as MeshCentral does. Default false. If true:
+   * - Names that begin with `_` are comments.
+   * - `domaindefaults` applies.
+   * - A port in a string is ignored.
+   * - A `newAccounts` that is not a boolean means false.
    */
   readonly meshCentral?: boolean
 }
@@ -62,8 +65,8 @@ export interface Readings {
 }
 
 /**
- * Reads a server's whole configuration. Returns the settings of each domain's strategy, or all mistakes at once. One
- * domain's mistakes do not affect another domain. Never throws, even for a malformed `config`. The result is frozen.
+ * Reads a server's configuration. Returns each domain's settings, or all its mistakes at once, frozen. Never throws,
+ * even for a malformed `config`.
  */
 export type DomainReader = (config: unknown, options?: ConfigReadOptions) => Readings
 

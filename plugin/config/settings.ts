@@ -1,9 +1,6 @@
 import type { ALIASED_ENDPOINTS, ISSUER_ENDPOINTS, ISSUER_FLAGS, ISSUER_LISTS } from './rules/issuer-members.ts'
 
-/**
- * The complete configuration of one domain's strategy, checked and frozen. Deprecated keys have been moved, and
- * defaults added. A member with a default in the specification is never optional.
- */
+/** The configuration of one domain's strategy: checked, frozen, with defaults and without deprecated keys. */
 export interface DomainSettings {
   /** The domain's key under `domains` in the configuration. The key of the default domain is empty. */
   readonly key: string
@@ -98,8 +95,8 @@ export interface ClientSettings {
   /** The configured response types. Logins use the first one in the list. */
   readonly response_types: readonly [ResponseType, ...ResponseType[]]
   /**
-   * How the IdP delivers its answer. If it is undefined, the IdP chooses how to deliver authorization codes. ID tokens
-   * are then requested as `form_post`, or in the fragment if the IdP does not support forms.
+   * How the IdP delivers its answer. If undefined, the IdP chooses for codes. For ID tokens, it is then `form_post`, or
+   * the fragment if the IdP does not support forms.
    */
   readonly response_mode?: ResponseMode
   /** Algorithm of signed answers, for response modes with `jwt` in their name. */
@@ -203,8 +200,8 @@ export interface ClientCertificate {
 /** The Custom object. */
 export interface CustomSettings {
   /**
-   * The requested scopes without duplicates, `openid` first. Includes the group scope if groups are configured and
-   * there is no preset. A preset adds the group scope itself, because not every preset needs one.
+   * The requested scopes, `openid` first, without duplicates. Includes the group scope, unless a preset decides whether
+   * it is needed.
    */
   readonly scope: readonly string[]
   readonly claims: { readonly uuid: string; readonly name: string; readonly email: string }
@@ -240,9 +237,8 @@ export interface CustomSettings {
 }
 
 /**
- * The server rights that a group can give, with MeshCentral's names. MeshCentral allows the same rights in
- * `newAccountsRights`, with two exceptions. `fulladmin` is excluded because `groups.siteadmin` gives it. `locked` is
- * excluded because a login could not revoke it.
+ * The server rights that a group can give: those of MeshCentral's `newAccountsRights`, without two. `groups.siteadmin`
+ * gives `fulladmin`, and a login could not revoke `locked`.
  */
 export const SERVER_RIGHTS = [
   'serverbackup',
@@ -274,8 +270,8 @@ export interface GroupSettings {
   readonly siteadmin: readonly string[] | null
   readonly revokeAdmin: boolean
   /**
-   * The rights that each group gives, other than site admin rights. In this member, group names match in any letter
-   * case. Null if groups do not manage these rights.
+   * The rights that each group gives, other than site admin. Here, group names match in any letter case. Null: not
+   * managed by groups.
    */
   readonly rights: readonly GroupRights[] | null
   /** The names of the groups to mirror, `all` for every group, or false for none. */

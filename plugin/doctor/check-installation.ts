@@ -23,10 +23,10 @@ interface Finding {
 type Sources = ReadonlyMap<string, string>
 
 /**
- * Reads an installation of MeshCentral without starting it. Checks whether all parts that single sign-on relies on are
- * in the same places as in the tested versions.
+ * Checks an installation of MeshCentral without starting it: whether the parts that single sign-on relies on are where
+ * the tested versions have them.
  *
- * @param folder the folder that contains `node_modules`, or MeshCentral's own folder
+ * @param folder contains `node_modules`, or is MeshCentral's own
  * @param version the version of this package
  * @returns undefined if the folder has no MeshCentral
  */
@@ -112,8 +112,8 @@ function hookOrder(sources: Sources): Finding {
 }
 
 /**
- * Checks that MeshCentral calls `encodeCookie` and `decodeCookie` on the server object and keeps no references to them.
- * Only then does it call the plugin's replacements.
+ * Checks that MeshCentral keeps no references to `encodeCookie` and `decodeCookie`. They would bypass the plugin's
+ * replacements.
  */
 function cookieCalls(sources: Sources): Finding {
   const name = 'calls of encodeCookie and decodeCookie'

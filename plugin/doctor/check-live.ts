@@ -34,9 +34,8 @@ export interface LiveOptions {
 }
 
 /**
- * Checks everything that a login depends on at a domain's IdP. Uses the same client as logins, but needs no signed-in
- * user. Each request is limited to 10 s and 1 MB, and each check to two requests. Changes nothing at the IdP, but the
- * requests may appear in its log. Never rejects.
+ * Checks everything that a login depends on at the IdP, with the same client but without a user. Changes nothing there.
+ * A request is limited to 10 s and 1 MB, a check to two requests. Never rejects.
  */
 export async function askProvider(settings: DomainSettings, options: LiveOptions = {}): Promise<readonly Verdict[]> {
   const { clock = systemClock, presets = {} } = options
@@ -91,12 +90,7 @@ type DiscoveryOutcome =
   /** `byHand` is true if logins work although discovery failed, because the endpoints are configured. */
   | { readonly kind: 'failed'; readonly error: LoginError; readonly byHand: boolean }
 
-/**
- * Turns the outcome of discovery into a verdict.
- *
- * @param hasPreset whether a preset supplies the issuer. If so, the administrator did not write it and cannot have
- *   misspelt it
- */
+/** Turns the outcome of discovery into a verdict. An issuer from a preset (`hasPreset`) cannot be misspelt. */
 function judgeDiscovery(
   { issuer }: Pick<IssuerSettings, 'issuer'>,
   outcome: DiscoveryOutcome,

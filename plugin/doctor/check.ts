@@ -36,10 +36,10 @@ export type { Terminal } from './command/terminal.ts'
 const VERSION: string = createRequire(import.meta.url)('mesh-companion/package.json').version
 
 /**
- * Runs the command, except for `--live`, for which {@link checkToTheEnd} is needed. Prints values from the file only
- * for `--migrate` and `--back`.
+ * Runs the command without `--live`, which needs {@link checkToTheEnd}. Prints values from the file only for
+ * `--migrate` and `--back`.
  *
- * @param args the arguments after the names of Node and the script
+ * @param args `process.argv` without its first two items
  */
 export function check(args: readonly string[], terminal: Terminal): ExitCode {
   return run(args, terminal).code

@@ -13,16 +13,15 @@ export interface LiveChecks {
 }
 
 /**
- * The shortest time between the end of a check and the next check of the same domain, in milliseconds. It exists
- * because a check sends about ten requests to another company's server.
+ * The pause after a check of a domain, in milliseconds. A check sends about ten requests to another company's server.
  */
 export const PAUSE_MS = 10_000
 
 /**
  * Runs live checks on demand, one at a time for each domain, and keeps the last outcome.
  *
- * @param askers the check of each domain, by domain key. Other domains cannot be checked
- * @param now returns the current time in milliseconds since 1970
+ * @param askers the check of each domain, by domain key
+ * @param now in milliseconds since 1970
  */
 export function createLiveChecks(
   askers: ReadonlyMap<string, () => Promise<readonly Verdict[]>>,

@@ -5,9 +5,8 @@ import { oidcSchema } from '../config/rules/schema/schema.ts'
 import { PRESETS } from '../presets/presets.ts'
 
 /**
- * The folder of the JSON Schemas, which `npm run build` writes. Editors use them to complete and explain a server's
- * configuration. They contain the same schema that the checker uses. `oidc.json` describes only the `oidc` object, for
- * hosts that have their own schema. `server.json` describes the whole file.
+ * The folder of the JSON Schemas for editors. `oidc.json` describes only the `oidc` object, for hosts that have their
+ * own schema. `server.json` describes the whole file.
  */
 const FOLDER = fileURLToPath(new URL('../../dist/schemas', import.meta.url))
 const DRAFT = 'http://json-schema.org/draft-07/schema#'

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The page's script. It applies the colour scheme that the user chose, shows times in the user's time zone, and copies
- * addresses. MeshCentral stores the choice of colour scheme in the browser: dark (1), light (2) or that of the system.
- * A domain can override it. Without the script, only the copy buttons are missing: times are in UTC, and a link shows
- * whether a check has ended.
+ * The page's script: colour scheme, times in the user's time zone, and copy buttons. MeshCentral stores the scheme in
+ * the browser (1 dark, 2 light), and a domain can override it. Without the script, times are in UTC, and buttons are
+ * missing.
  */
 export const SCRIPT = `
 const root = document.documentElement

@@ -4,9 +4,8 @@ import { causeCode, printableFields, printableText } from '../log.ts'
 import type { Host } from './port.ts'
 
 /**
- * Wraps a host so that texts reach its authentication log without line breaks and control characters. Many such logs
- * are plain text files. A line break in a user's name or in an IdP's message could forge a line there. If the log
- * throws, the login continues.
+ * Removes line breaks and control characters from the authentication log, because a user's name could forge a line
+ * there. If the log throws, the login continues.
  */
 export function withCleanAuthLog(host: Host): Host {
   const { accounts, groups, sessions, loginPage } = host
@@ -35,9 +34,9 @@ export function withCleanAuthLog(host: Host): Host {
 }
 
 /**
- * Writes one line about a failure to the authentication log, with its cause and its remedy.
+ * Logs a failure with its cause and remedy to the authentication log.
  *
- * @param req the request that failed, or null if no request caused the failure
+ * @param req the failed request, or null
  */
 export function logFailure(
   host: Pick<Host, 'authLog' | 'clientAddress'>,

@@ -10,9 +10,8 @@ import { timeLimit } from './time-limit.ts'
 
 export interface CookieSessionsOptions {
   /**
-   * The store of ended sessions. A logout cannot delete copies of the session's cookie. The server refuses them only
-   * for as long as this store remembers the logout. With `memoryRevocations()`, a copied cookie of an ended session
-   * works again after a restart.
+   * The store of ended sessions. Copies of an ended session's cookie are refused only while this store remembers the
+   * logout. `memoryRevocations()` forgets it at a restart.
    */
   readonly revocations: RevocationStore
   /** Time limit of one operation of the revocation store, in milliseconds. Default 10,000. */
@@ -35,9 +34,8 @@ export interface CookieSessionsOptions {
 const KEY = 'oidcSignIn'
 const USER_PREFIX = '~oidc:'
 /**
- * Limit of the session cookie's size in bytes. nginx allows 4 KB of response headers by default, and all cookies of a
- * response stay below 2 KB. This limit reserves space for the cookie of a login in progress, for removed cookies, and
- * for 100 characters that the host adds.
+ * Limit of the session cookie's size in bytes. All cookies of a response stay below 2 KB, because nginx allows 4 KB of
+ * headers by default. The rest is for cookies of logins and 100 characters of the host.
  */
 const MOST_BYTES = 1_440
 /** Size of the session's cookies apart from their content, in bytes: names, attributes and signature. */
@@ -55,14 +53,13 @@ export interface CookieSignIn extends SignInRecord {
 }
 
 /**
- * Implements {@link Sessions} for a server that uses `cookie-session`, or other middleware that stores `req.session`
- * only in a signed cookie. The middleware must be installed before the plugin's routes.
+ * Implements {@link Sessions} for `cookie-session`, or other middleware that stores `req.session` in a signed cookie.
+ * Install the middleware before the plugin's routes.
  *
- * The cookie contains no tokens, because nginx limits response headers to 4 KB by default. When the cookie contained
- * the ID token of a user in 25 groups, each login failed with status 502. So a logout at the IdP has no
- * `id_token_hint`.
+ * The cookie contains no tokens, so logouts at the IdP lack `id_token_hint`. Logins with the ID token of a user in 25
+ * groups failed with status 502, because nginx limits headers to 4 KB.
  *
- * If the revocation store fails or times out, the methods reject and the request counts as not signed in.
+ * If the revocation store fails or times out, methods reject and the request counts as not signed in.
  */
 export function cookieSessions(
   options: CookieSessionsOptions,
@@ -76,8 +73,7 @@ export function cookieSessions(
   /** Revokes a session, because copies of its cookie may exist. */
   async function revoke({ handle, startedAt }: CookieSignIn): Promise<void> {
     if (startedAt + maxAgeMs <= now()) return
-    // A revocation ends only sessions that began at its time or earlier. If the clock stepped back since the login, the
-    // current time is earlier than the login. So use the time of the login.
+    // If the clock stepped back since the login, use the login's time. A revocation ends no session that began later.
     const endedAt = Math.max(endOfNow(revocations, now()), startedAt)
     await revocations.revoke([keyOfHandle(handle)], endedAt, startedAt + maxAgeMs)
   }

@@ -28,16 +28,14 @@ export interface ExpressSessionsOptions {
   /** How long a session is valid after its login, even while in use, in milliseconds. Default 14 days. */
   readonly maxAgeMs?: number
   /**
-   * The store of ended sessions. Default: the process's memory. This suits one process, because the plugin also deletes
-   * ended sessions from the session store. A shared store is needed for several processes. It is also needed for
-   * session stores that survive a restart but have no method `all`.
+   * The store of ended sessions. Default: the process's memory. Several processes need a shared store. So does a
+   * session store that survives restarts but has no method `all`.
    */
   readonly revocations?: RevocationStore
   /**
-   * Whether to keep a login's tokens beside the session in its store, sealed with `host.secret`. The plugin then renews
-   * the tokens at the IdP while the session is in use, and ends the session when the IdP refuses. Several processes
-   * then need a shared store in `revocations` with the method `once`. Default false: the session itself contains the
-   * tokens, for `oidc.introspect` and the logout, and the plugin does not renew them.
+   * Whether to renew a login's tokens while its session is in use, and to end the session when the IdP refuses. The
+   * tokens are then stored beside the session, sealed with `host.secret`. Several processes need shared `revocations`
+   * with the method `once`. Default false: the session contains the tokens, for `oidc.introspect` and the logout.
    */
   readonly tokens?: boolean
   /**
@@ -66,9 +64,8 @@ interface Parts {
 }
 
 /**
- * Implements {@link Sessions} for a server that uses `express-session` with any of its stores. The middleware must be
- * installed before the plugin's routes. If a store fails or times out, the methods reject and the request counts as not
- * signed in.
+ * Implements {@link Sessions} for `express-session` with any store. Install the middleware before the plugin's routes.
+ * If a store fails or times out, methods reject and the request counts as not signed in.
  */
 export function expressSessions(options: ExpressSessionsOptions = {}): Sessions {
   const { cookieName = 'connect.sid', storeTimeoutMs = 10_000, maxAgeMs = MAX_SESSION_MS } = options
@@ -105,10 +102,7 @@ export function expressSessions(options: ExpressSessionsOptions = {}): Sessions 
   }
 }
 
-/**
- * Starts a session with a new id and without the content of the old session. This prevents session fixation, in which
- * an attacker plants a session id in the user's browser before the login.
- */
+/** Starts a session with a new id and no old content. An attacker may have planted the old id (session fixation). */
 async function start(parts: Parts, tokens: ExpressTokens | undefined, req: Request, signIn: SignIn): Promise<void> {
   const { ends, used, marks, operate, maxAgeMs } = parts
   const oldSession = sessionOf(req)
@@ -141,8 +135,8 @@ async function start(parts: Parts, tokens: ExpressTokens | undefined, req: Reque
 }
 
 /**
- * Returns the login of a valid session. Asks the revocation store at each request, because a concurrent request may
- * have written a deleted session back into the session store.
+ * Returns the login of a valid session. Asks the revocation store, because a concurrent request may restore a deleted
+ * session.
  */
 async function current({ ends, used }: Parts, req: Request): Promise<SignIn | undefined> {
   const stored = storedSignIn(req)

@@ -28,12 +28,11 @@ interface Second {
 }
 
 /**
- * Limits the number of log lines about refused requests. Otherwise any stranger could fill the disk with such requests.
+ * Limits the log lines about refused requests, with which any stranger could otherwise fill the disk.
  *
- * For each domain, event and code, a period of one second begins with the first line. Its first {@link MOST_LINES}
- * lines are written, and the rest are counted. If lines were left out, one more line states their number at the end of
- * the second, or at {@link LogBudget.close}. Memory holds one entry for each combination of domain, event and code. A
- * stranger's request cannot create a new combination.
+ * For each domain, event and code, a second begins with the first line. In it, {@link MOST_LINES} lines are written and
+ * the rest are counted. Its end, or {@link LogBudget.close}, logs that number. Requests cannot create new combinations,
+ * so memory is bounded.
  */
 export class LogBudget {
   readonly #write: Host['authLog']

@@ -4,8 +4,8 @@ import { type PgPool, pgTable, quotedName, valueIn } from './stored/pg-table.ts'
 
 export interface PgRevocationsOptions {
   /**
-   * The table's name. PostgreSQL looks it up in its search path. The table is created if it is missing and the pool's
-   * user may create it. Default: `mesh_companion_revocation`.
+   * The table's name, looked up in the search path. It is created if missing and permitted. Default:
+   * `mesh_companion_revocation`.
    */
   readonly table?: string
   readonly now?: () => number
@@ -14,9 +14,8 @@ export interface PgRevocationsOptions {
 const CLEAN_UP_MS = 60 * 60_000
 
 /**
- * Keeps revocations in PostgreSQL, for all processes of a server and across restarts. A look-up is one statement by
- * primary key. Expired rows are deleted once an hour, but only if they are also expired by the database's clock. So a
- * process with a wrong clock deletes no row that other processes need.
+ * Keeps revocations in PostgreSQL, for all processes and across restarts. Once an hour, deletes rows that are also
+ * expired by the database's clock, because a process's clock may be wrong.
  */
 export function pgRevocations(pool: PgPool, options: PgRevocationsOptions = {}): RevocationStore {
   const { table = 'mesh_companion_revocation', now = systemClock.now } = options

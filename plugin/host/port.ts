@@ -4,9 +4,8 @@ import type { LoginErrorCode } from '../errors.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
 /**
- * The interface between the plugin and the server that it signs users in to. The server implements it with its own
- * accounts, groups and sessions. This folder has ready-made implementations of the member `sessions` for two session
- * libraries: `express-session.ts` and `cookie-session.ts`.
+ * The plugin's interface to the server, with the server's accounts, groups and sessions. Ready-made implementations of
+ * `sessions` are in `express-session.ts` and `cookie-session.ts`.
  */
 export interface Host {
   readonly accounts: Accounts
@@ -18,9 +17,8 @@ export interface Host {
   /** Writes one entry to the server's authentication log, for each failure, warning and login. Must not throw. */
   readonly authLog: (entry: AuthLogEntry) => void
   /**
-   * A secret of at least 32 characters that survives restarts and is the same in all processes of the server. The
-   * plugin seals login transactions with a key derived from it. Without it, each process generates a secret, and a
-   * restart invalidates the logins in progress.
+   * A secret of at least 32 characters, the same in all processes and after restarts. It seals the logins in progress.
+   * Without it, each process generates one, and a restart invalidates these logins.
    */
   readonly secret?: string
   /** Returns the key of the domain that a request belongs to. Default: the domain of the request's host name. */
@@ -32,8 +30,8 @@ export interface Host {
   /** Whether only site admins may sign in at the moment. Default: all users may. */
   inMaintenance?(domainKey: string): boolean
   /**
-   * Called when the rules refused a user whom the IdP authenticated, before the user sees the message. A server can use
-   * it to find an existing account that may belong to the same user. It must not change any account. Must not throw.
+   * Called when the rules refused an authenticated user, before the message. The server can look for an older account
+   * of the user. Must not change accounts, and must not throw.
    */
   noteRefusal?(domainKey: string, profile: Profile, code: LoginErrorCode): void
   /** Returns the IP address of the user's browser, for the authentication log. Default: Express's `req.ip`. */
@@ -72,8 +70,8 @@ export interface Profile {
   /** True only if the IdP states that it verified the address. Null if the IdP does not state whether it did. */
   readonly emailVerified: boolean | null
   /**
-   * The issuer that authenticated the user. The account stores it, because another IdP may have a different user with
-   * the same id. If it is undefined, the account keeps its stored issuer.
+   * The issuer that authenticated the user, stored because other IdPs may use the same id. If undefined, keep the
+   * stored one.
    */
   readonly issuer?: string
 }
@@ -99,12 +97,12 @@ export interface Accounts extends Shareable {
   update(domainKey: string, profile: Profile): Promise<void>
   setSiteAdmin(domainKey: string, id: UserId, siteAdmin: boolean): Promise<void>
   /**
-   * Sets the rights that a user's IdP groups grant. Does not change a site admin, who has all rights. Omit this method
-   * if the server has no rights of this kind. `groups.rights` then has no effect and causes a warning.
+   * Sets the rights that a user's IdP groups grant. Does not change a site admin, who has all rights. Without this
+   * method, `groups.rights` only causes a warning.
    *
-   * @param rights the names of the rights, as in `groups.rights`
-   * @param takesAway whether to revoke rights that groups granted at an earlier login and no longer grant. Never revoke
-   *   rights that an administrator granted
+   * @param rights as in `groups.rights`
+   * @param takesAway whether to revoke what groups granted earlier and no longer grant. Never revoke what an
+   *   administrator granted
    * @returns whether the account changed
    */
   setRights?(domainKey: string, id: UserId, rights: readonly string[], takesAway: boolean): Promise<boolean>
@@ -115,8 +113,7 @@ export interface UserGroups extends Shareable {
   /** Returns the names of the user's mirrored groups. Groups that an administrator created are not included. */
   mirroredOf(domainKey: string, id: UserId): Promise<readonly string[]>
   /**
-   * Adds the user to the mirrored group of that name, and creates the group if it is missing. A group of the same name
-   * that an administrator created is a different group, and stays unchanged.
+   * Adds the user to the mirrored group of that name, and creates it if missing. Never uses an administrator's group.
    */
   join(domainKey: string, id: UserId, name: string): Promise<void>
   leave(domainKey: string, id: UserId, name: string): Promise<void>
@@ -145,13 +142,13 @@ export interface SignIn {
   /** The IdP's session id (`sid` claim), or null if the IdP sends none. */
   readonly sid: string | null
   /**
-   * The later of two times: when the login began, and when the user authenticated at the IdP. In milliseconds since
-   * 1970, by this server's clock. A revocation ends the sessions that have this time or an earlier one.
+   * When the login began or the user authenticated, whichever is later: milliseconds since 1970, by this server's
+   * clock. A revocation ends sessions up to its time.
    */
   readonly startedAt: number
   /**
-   * The ID token, for `id_token_hint` at logout. Null if the session cannot store it. It is a secret: never write it to
-   * a log, or to a cookie that is signed but not encrypted.
+   * The ID token, for `id_token_hint` at logout. Null if the session cannot store it. Never write it to a log or a
+   * readable cookie.
    */
   readonly idToken: string | null
   /**
@@ -178,9 +175,8 @@ export interface Tokens {
 }
 
 /**
- * Selects sessions. A session matches if every member that is not null is equal. At least one of `subject` and `sid` is
- * not null. A session without a `sid` matches every `sid` of its subject, because it may be any of the subject's
- * sessions.
+ * Selects sessions that equal all members that are not null. `subject` or `sid` is set. A session without a `sid`
+ * matches every `sid` of its subject, because it may be any of them.
  */
 export interface SessionFilter {
   readonly domainKey: string
@@ -188,9 +184,8 @@ export interface SessionFilter {
   readonly subject: string | null
   readonly sid: string | null
   /**
-   * If set, the filter also selects all sessions of this account, regardless of their issuer and subject. The plugin
-   * sets this member if the group rules refuse the user, because the user may have had another subject earlier. It is
-   * undefined if the IdP ended the sessions.
+   * Also selects all sessions of this account. Set if the group rules refuse the user, who may have had another subject
+   * earlier. Undefined if the IdP ended the sessions.
    */
   readonly account?: UserId
 }
@@ -216,10 +211,9 @@ export interface OpenSession {
   /** Ends this session only. After the promise has resolved, `current` no longer returns the session. */
   end(): Promise<void>
   /**
-   * Ends all of this server's sessions that have the same subject at the IdP, including this one. Undefined if only
-   * this session can be ended.
+   * Ends all sessions of this subject, including this one. Undefined if the host cannot.
    *
-   * @returns how many sessions ended, or null if that is unknown
+   * @returns how many sessions ended, or null if unknown
    */
   endAllOfUser?(): Promise<number | null>
 }
@@ -230,72 +224,66 @@ export type IssuerRule = (session: Pick<SignIn, 'domainKey' | 'issuer'>) => bool
 /** The server's sessions. */
 export interface Sessions {
   /**
-   * The revocation store that all processes of the server share. Without it, a process detects a reused IdP answer only
-   * if the process itself received that answer before.
+   * The revocation store of all processes. Without it, a process detects a reused IdP answer only if it received the
+   * first.
    */
   readonly revocations?: Pick<RevocationStore, 'isShared' | 'once' | 'release'>
   /**
-   * Drops the browser's old session, if there is one, and starts a session with a new id. This prevents session
-   * fixation.
+   * Starts a session with a new id, and drops the old one, against session fixation.
    *
-   * @param requestedAt when the browser was sent to the IdP, in milliseconds since 1970. Hosts that store sessions in
-   *   cookies use it to detect a session that another tab started during this login
+   * @param requestedAt when the browser left for the IdP, in milliseconds since 1970. Sessions in cookies need it to
+   *   detect a session that another tab started meanwhile
    */
   start(req: Request, res: Response, signIn: SignIn, requestedAt?: number): Promise<void>
   /**
-   * Returns the login that began the browser's session. Returns undefined if the browser is not signed in through the
-   * plugin, or if the session ended. Rejects if the store fails; the request then counts as not signed in. The
-   * parameter has Node's type, so that servers with Express 4 can call this method too.
+   * Returns the login that began the browser's session, or undefined if there is none or it ended. If the store fails,
+   * it rejects, and the request counts as not signed in. The type of `req` suits Express 4 too.
    */
   current(req: IncomingMessage): Promise<SignIn | undefined>
   /**
-   * Returns how many bytes of `Set-Cookie` the request's session may take in the response, with names and attributes.
-   * Default 300, which is enough for a cookie that contains only an identifier.
+   * Returns how many bytes of `Set-Cookie` the session may take, with names and attributes. Default 300: an identifier.
    */
   cookieBytes?(req: Request): number
   /** Ends the browser's session, even if it did not begin through the plugin. */
   end(req: Request, res: Response): Promise<void>
   /**
-   * Ends the matching sessions of all browsers, including sessions of logins that are still in progress. After the
-   * promise has resolved, `current` returns none of these sessions. Rejects if some may remain; the IdP then gets an
-   * error and may retry.
+   * Ends the matching sessions of all browsers, even of logins in progress. `current` then returns none of them.
+   * Rejects if some may remain, so that the IdP gets an error and may retry.
    *
-   * @param req the request that caused the call. It may contain a reference to the session store
-   * @returns how many sessions ended, or null if that is unknown because the sessions are in cookies
+   * @param req may contain a reference to the session store
+   * @returns how many ended, or null if the sessions are in cookies
    */
   endMatching(req: Request, filter: SessionFilter): Promise<number | null>
   /**
-   * Whether a matching session exists, as far as this process can determine cheaply. It must be cheap, because any
-   * stranger can cause this call. Undefined if the sessions are in cookies, so that the server cannot determine it.
+   * Whether a matching session exists. Must be cheap rather than exact, because any stranger can cause this call.
+   * Undefined for sessions in cookies.
    */
   knows?(req: Request, filter: SessionFilter): Promise<boolean>
   /**
-   * Returns the sessions that `endMatching` would end. The plugin asks the IdP about them after the IdP ended one of
-   * them. Undefined if the sessions are in cookies, or have no tokens to check them with.
+   * Returns what `endMatching` would end. The plugin asks the IdP about these after one ended. Undefined for sessions
+   * in cookies or without tokens.
    */
   matching?(req: Request, filter: SessionFilter): Promise<readonly OpenSession[]>
   /**
-   * Reads the tokens of the browser's session, on hosts where that needs an additional look-up. On these hosts,
-   * `current` omits the tokens, because it runs at every request. Undefined if `current` returns the tokens.
+   * Reads the tokens of the browser's session. `current`, which runs at every request, omits them. Undefined if it
+   * returns them.
    */
   kept?(req: Request): Promise<Pick<SignIn, 'idToken' | 'tokens'>>
   /**
-   * Yields the sessions of a domain that are due for a check: those that were used since they were last yielded. The
-   * session that has waited longest comes first. The login counts as the first yield. Undefined if the host does not
-   * track the use of sessions.
+   * Yields the domain's sessions that were used since they began or were last yielded, longest waiting first. Undefined
+   * if the host does not track use.
    *
    * @param forMs the minimum time since a session was last yielded, in milliseconds
    */
   inUse?(domainKey: string, forMs: number): Iterable<OpenSession>
   /**
-   * How often the plugin asks the IdP about a session that is in use, as an interval in milliseconds. 0 means never.
-   * Default: 0; in MeshCentral, the setting `sessionCheckMinutes`.
+   * How often to ask the IdP about a session in use, in milliseconds. Default 0: never. In MeshCentral:
+   * `sessionCheckMinutes`.
    */
   readonly checkMs?: number
   /**
-   * Receives the rule for accepted issuers, before any other method is called. `current` must not return a session of
-   * an issuer that the rule rejects, because its user may be a different person. Without this method, sessions stay
-   * valid after the administrator changed `issuer`.
+   * Receives the rule for accepted issuers, before other calls. `current` must drop sessions of other issuers, whose
+   * users may differ. Without this method, they survive a change of `issuer`.
    */
   acceptIssuers?(accepts: IssuerRule): void
   /**
@@ -304,9 +292,8 @@ export interface Sessions {
    */
   sealBy?(secret: string): void
   /**
-   * Acquires the lease to renew a session's tokens. Only one process at a time can hold it. IdPs that rotate refresh
-   * tokens end the session if two processes use the same refresh token. A process that dies loses the lease within
-   * {@link LEASE_MS}. Undefined if there is only one process.
+   * Acquires the lease to renew a session's tokens. If two processes used one refresh token, some IdPs would end the
+   * session. A lease expires within {@link LEASE_MS}. Undefined for a single process.
    *
    * @param id the `id` of an {@link OpenSession}
    * @returns a function that releases the lease, or null if another process holds it
@@ -319,10 +306,7 @@ export interface LoginFailure {
   /** An error code in snake case. It may appear in an address, and later versions do not change it. */
   readonly code: string
   readonly message: string
-  /**
-   * The precise reason for the failed login. A server may use it to choose its own message. Do not show the reason
-   * itself to the user, because it reveals which rule refused the login.
-   */
+  /** Why the login failed, for choosing a message. Do not show it to the user, because it reveals the rule. */
   readonly reason: string
 }
 

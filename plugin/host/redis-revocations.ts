@@ -2,8 +2,8 @@ import { systemClock } from '../clock.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
 /**
- * The only method of a Redis client that the plugin calls. A client of the package `redis`, version 4 or later, has it.
- * For the package `ioredis`, pass `{ sendCommand: ([name, ...rest]) => client.call(name, ...rest) }`.
+ * The only method that the plugin calls, as in `redis` 4 or later. For `ioredis`, pass `{ sendCommand: ([name,
+ * ...rest]) => client.call(name, ...rest) }`.
  */
 export interface RedisClient {
   sendCommand(words: string[]): Promise<unknown>
@@ -16,8 +16,7 @@ export interface RedisRevocationsOptions {
 }
 
 /**
- * The Lua script that stores a revocation. It keeps the later of the stored and the new time. The script runs once for
- * each key, because a cluster spreads the keys over its nodes.
+ * Stores the later of the stored and the new time. Runs for each key, because a cluster spreads keys over its nodes.
  */
 const REVOKE = `
   local stored = redis.call('GET', KEYS[1])
@@ -28,9 +27,8 @@ const REVOKE = `
   return revokedAt`
 
 /**
- * Keeps revocations in Redis 6 or newer, for all processes of a server. If Redis loses a revocation, the session
- * becomes valid again. So Redis must write revocations to disk (`appendonly yes`) and must not evict keys when its
- * memory is full (`maxmemory-policy noeviction`).
+ * Keeps revocations in Redis 6 or newer, for all processes. A lost one makes a session valid again. So Redis must write
+ * to disk (`appendonly yes`) and evict no keys (`maxmemory-policy noeviction`).
  */
 export function redisRevocations(client: RedisClient, options: RedisRevocationsOptions = {}): RevocationStore {
   const { prefix = 'mesh-companion:', now = systemClock.now } = options

@@ -1,12 +1,11 @@
 /**
- * Stores which sessions were revoked. Keys are digests of 43 characters that reveal nothing about a user. The store
- * must be in a database if several processes serve the same sessions, or if sessions survive a restart. A table with
- * key, `endedAt` and `until` suffices.
+ * Stores revocations of sessions. Keys are digests of 43 characters that reveal no user. Several processes, or sessions
+ * that survive restarts, need a database table: key, `endedAt` and `until`.
  */
 export interface RevocationStore {
   /**
-   * Revokes every session that has one of the keys and began at `endedAt` or earlier. Stores the revocation at least
-   * until `until`. Both are in milliseconds since 1970. A later `endedAt` replaces an earlier one.
+   * Revokes sessions with one of the keys that began at `endedAt` or earlier, at least until `until` (milliseconds
+   * since 1970). A later `endedAt` replaces an earlier one.
    */
   revoke(keys: readonly string[], endedAt: number, until: number): Promise<void>
   /**
@@ -17,8 +16,8 @@ export interface RevocationStore {
   /** True if all processes of the server share the store. */
   readonly isShared?: boolean
   /**
-   * Returns true for the first call with a key among all processes, and false for later calls until `until`. Without
-   * this method, a process detects a reused IdP answer only if the process itself received that answer before.
+   * Returns true for the first call with a key among all processes, then false until `until`. Without it, each process
+   * detects only reused answers that it received itself.
    *
    * @param until milliseconds since 1970
    */
@@ -31,9 +30,8 @@ export interface RevocationStore {
 export const MOST_SKEW_MS = 5_000
 
 /**
- * Returns the time up to which a revocation that starts now ends sessions. With a shared store, this time lies ahead by
- * {@link MOST_SKEW_MS}. Otherwise a session that began on a machine with a fast clock would seem to begin after the
- * revocation, and would stay valid.
+ * Returns the time up to which a revocation ends sessions. In a shared store, it is {@link MOST_SKEW_MS} ahead, because
+ * another machine's clock may be fast.
  */
 export function endOfNow({ isShared = false }: RevocationStore, now: number): number {
   return isShared ? now + MOST_SKEW_MS : now

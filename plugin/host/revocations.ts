@@ -15,9 +15,8 @@ export interface MemoryRevocationsOptions {
 }
 
 /**
- * Keeps revocations in the process's memory. This suits a server with a single process, if its sessions end when it
- * stops. If there are more than `most` keys, the store drops the oldest one and revokes every session that began before
- * it. So no revoked session becomes valid again.
+ * Keeps revocations in memory, for one process whose sessions end when it stops. Beyond `most` keys, it drops the
+ * oldest, and revokes every session that began before.
  */
 export function memoryRevocations({
   most = 50_000,

@@ -24,12 +24,10 @@ export interface Seal {
 }
 
 /**
- * Creates a seal with AES-256-GCM (NIST SP 800-38D). HKDF (RFC 5869) derives its key from the secret for this purpose.
- * The seal uses the synchronous functions of `node:crypto`, because Web Crypto uses a thread pool. In the thread pool,
- * the two calls that a login needs took as long as a whole request.
+ * Creates a seal with AES-256-GCM (NIST SP 800-38D) and a key by HKDF (RFC 5869). Synchronous, because in Web Crypto's
+ * thread pool the two calls of a login took as long as a whole request.
  *
- * @param packs whether to compress the text first, which suits JSON that is stored for a long time. The seal also opens
- *   text that was sealed without compression
+ * @param packs whether to compress first, for JSON that is stored long. Texts without compression can be opened too
  */
 export function createSeal(secret: string | Uint8Array, purpose: string, packs = false): Seal {
   const key = createSecretKey(new Uint8Array(hkdfSync('sha256', secret, '', `mesh-companion ${purpose}`, 32)))

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 
 /**
- * When a session last sent a request (`seenAt`), and when {@link dueSessions} last yielded it for a check at the IdP
- * (`takenAt`). Both are elapsed milliseconds (`Clock.elapsed`), so that changes of the system clock do not affect them.
+ * When a session was last seen in a request, and last taken by {@link dueSessions} for a check at the IdP. In elapsed
+ * milliseconds, which ignore changes of the system clock.
  */
 export interface SessionUse {
   seenAt: number
@@ -20,10 +20,10 @@ export function firstUse(clock: Clock, startedAt: number): SessionUse {
 }
 
 /**
- * Yields the sessions that were last taken at least `forMs` ago and were used since, starting with the session that
- * waited longest. A session counts as taken when the caller asks for the next session.
+ * Yields sessions that were taken at least `forMs` ago and used since, longest waiting first. A session counts as taken
+ * when the next one is asked for.
  *
- * @param isUsed whether a session is in use although it sent no request, for example because it has an open socket
+ * @param isUsed whether a session is in use without requests, such as by a socket
  */
 export function* dueSessions<Session extends SessionUse>(
   forMs: number,

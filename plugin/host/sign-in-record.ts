@@ -5,11 +5,10 @@ import type { SessionTokens, SignIn, Tokens } from './port.ts'
 export type SignInRecord = Omit<SignIn, 'idToken' | 'tokens'>
 
 /**
- * Reads the record of a login. Session stores and cookies are outside the plugin's control, so their content is checked
+ * Reads the record of a login, if it is one. Stores and cookies are outside the plugin's control, so they are checked
  * like any input.
  *
- * @param subject the subject. Default: the record's own. Cookie sessions may omit it from the record
- * @returns undefined if the value is no such record
+ * @param subject cookie sessions may omit it from the record
  */
 export function readRecord(value: unknown, subject = membersOf(value).subject): SignInRecord | undefined {
   if (!isJsonObject(value)) return undefined

@@ -15,9 +15,8 @@ export function couldAnotherAccountHelp(code: LoginErrorCode): boolean {
 }
 
 /**
- * Makes the IdP ask the user which account to use at the next logins of this browser. Otherwise the IdP would sign in
- * the refused account again without asking. The cookie is not sealed, because an attacker gains nothing by setting it:
- * the IdP then only asks which account to use.
+ * Makes the IdP ask for the account at this browser's next logins, instead of using the refused one again. The cookie
+ * is not sealed, because forging it gains nothing.
  *
  * @returns a value of `Set-Cookie`
  */

@@ -1,9 +1,7 @@
 /**
- * Returns the claim with exactly this name. If there is none, reads the name as a dotted path: `realm_access.roles` is
- * `roles` in the object `realm_access`, and `emails.0` is the first item of the array `emails`.
- *
- * Longer member names are tried first, because client ids contain dots too (`resource_access.mesh.example.roles`).
- * Inherited members such as `toString` are never read.
+ * Returns the claim of this name, or else at this dotted path: `realm_access.roles`, or `emails.0` for the first item.
+ * Longer names come first, because client ids contain dots (`resource_access.mesh.example.roles`). Inherited members
+ * such as `toString` are never read.
  */
 export function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   const parts = path.split('.')

@@ -2,11 +2,8 @@ import { LoginError } from '../errors.ts'
 import type { Accounts, AuthLogEntry, UserId } from '../host/port.ts'
 
 /**
- * Finds an account under the user's `sub`, if there is no account under the configured id. MeshCentral's built-in
- * strategy created such accounts: it used `sub` if UserInfo lacked the claim of `custom.claims.uuid`. For example,
- * Entra ID has `oid` and `upn` only in the ID token.
- *
- * @returns undefined if the configured id has an account, or if neither id has one
+ * Finds an account under the user's `sub`, if there is none under the configured id. MeshCentral's built-in strategy
+ * used `sub` if UserInfo lacked the configured claim, such as Entra ID's `oid` and `upn`.
  */
 export async function accountUnderSubject(
   id: UserId,
@@ -20,8 +17,8 @@ export async function accountUnderSubject(
 }
 
 /**
- * Returns the warning that the user has an account under another id. The warning is for the log and the administrator's
- * page. Never show it to the user, because it reveals which accounts exist.
+ * Returns the warning for administrators that the user has another account. Never show it to the user, because it
+ * reveals accounts.
  */
 export function otherAccountWarning(domain: string, user: UserId, otherAccount: UserId): AuthLogEntry {
   return { level: 'warn', event: 'account-under-other-id', message: OTHER_ID, domain, fields: { user, otherAccount } }

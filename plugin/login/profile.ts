@@ -28,13 +28,12 @@ export interface Identity extends Profile {
 }
 
 /**
- * Reads the identity from the claims. The id is `~oidc:` followed by the unchanged value of the configured claim. Each
- * configured claim name may be a dotted path.
+ * Reads the identity. The id is `~oidc:` and the unchanged value of the configured claim. Claim names may be dotted
+ * paths.
  *
  * @param isPartial whether a required UserInfo request got no answer, so that claims may be missing
- * @throws LoginError `subject_unusable` if the value contains forbidden characters, is too long, or is an e-mail
- *   address that the IdP has not verified. A value is never cleaned or cut, because the result could be another user's
- *   id
+ * @throws LoginError `subject_unusable` if the value has forbidden characters, is too long, or is an unverified e-mail
+ *   address. It is never cleaned or cut, because the result could be another user's id
  */
 export function profileOf(claims: Claims, names: CustomSettings['claims'], isPartial = false): Identity {
   const subject = claimAt(claims, names.uuid)
@@ -66,8 +65,7 @@ export function isKnownByAddress({ uuid, email }: CustomSettings['claims']): boo
 }
 
 /**
- * Returns whether the IdP has verified the e-mail address, or null if it does not state that. Amazon Cognito, Apple and
- * PayPal send the strings "true" and "false". Any other value means unverified.
+ * Whether the IdP verified the e-mail address. Null if it does not say. Amazon Cognito, Apple and PayPal send strings.
  */
 export function isEmailVerified({ email_verified: verified }: Claims): boolean | null {
   if (verified === undefined || verified === null) return null
@@ -107,9 +105,8 @@ function isUsableSubject(value: unknown): value is string {
 const MOST_UNITS = 255
 
 /**
- * Cleans a user's name: removes line breaks, control characters and direction characters, and cuts it between whole
- * characters. Keeps joiners (U+200C, U+200D), because Persian and Indian names and emoji need them. Returns undefined
- * if nothing visible is left.
+ * Removes line breaks, control and direction characters, and cuts long names. Keeps joiners (U+200C, U+200D) for
+ * Persian, Indian names and emoji. Undefined if nothing visible is left.
  */
 function personalName(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined

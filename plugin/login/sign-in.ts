@@ -18,9 +18,8 @@ export interface SignInResult extends AppliedRules {
 export type SignInIdentity = Profile & Partial<Identity>
 
 /**
- * Signs in an authenticated user. First decides whether the user is admitted, then writes account, rights and groups
- * through the host port. A refusal writes nothing. If a refused user has an account, the caller must lock the user out
- * (`sessions/refused-user.ts`).
+ * Admits or refuses an authenticated user, then writes account, rights and groups. A refusal writes nothing. The caller
+ * must then lock an existing account's user out (`sessions/refused-user.ts`).
  *
  * @param reported fields about groups, for the log line of a refusal
  * @throws LoginError `issuer_changed`, `account_unknown`, `account_limit`, `account_locked`, `maintenance`,
@@ -73,8 +72,7 @@ function refusal(
 }
 
 /**
- * Refuses an account of another issuer, because an id is unique within one issuer only. An account without a stored
- * issuer is accepted, and gets the issuer of this login.
+ * Refuses an account of another issuer, because ids are unique within one issuer only. Accounts without an issuer pass.
  */
 function checkIssuer(
   account: Account | undefined,
@@ -127,8 +125,8 @@ async function writeAccount(write: AccountWrite, account: Account | undefined): 
 }
 
 /**
- * Returns the profile to store. What the IdP did not send keeps the value of the account. If the account's name is
- * empty, stores the fallback name. MeshCentral's built-in strategy left some names empty.
+ * Returns the profile to store. What the IdP did not send keeps the account's value, except names that MeshCentral's
+ * built-in strategy left empty.
  */
 function updatedProfile({ profile, sent }: AccountWrite, account: Account): Profile {
   const name = sent.isNameClaimed || !account.name ? profile.name : account.name

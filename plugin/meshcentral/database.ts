@@ -4,19 +4,17 @@ import type { MeshDatabase, MeshDeviceGroup, MeshUser, MeshUserGroup } from './s
 
 const LIMIT_MS = 10_000
 /**
- * Time limit of a write, in milliseconds. With MeshCentral's settings, SQLite takes some 20 ms per write on a slow
- * disk. A first login makes about 50 writes, most of them events. With this limit, a hundred users can sign in at the
- * same time: they wait, and none is refused.
+ * Time limit of a write, in milliseconds. On a slow disk, SQLite takes some 20 ms per write, and a first login makes
+ * about 50. So a hundred users can sign in at the same time.
  */
 export const WRITE_LIMIT_MS = 30_000
 
 /**
- * Makes one call of MeshCentral's database, which answers by a callback. Rejects if the database does not answer within
- * `limitMs` (default 10 s).
+ * Makes one call of MeshCentral's database.
  *
- * @param task what the call does; completes the error message "The database could not …"
- * @param run makes the call and passes it the callback. The callback's first argument is the error
- * @throws Error if the database reports an error, throws or times out
+ * @param task completes the error "The database could not …"
+ * @param run passes the callback, whose first argument is the error
+ * @throws Error if the database reports an error, throws, or does not answer in `limitMs` (default 10 s)
  */
 export function askDatabase<Answer = void>(
   clock: Clock,

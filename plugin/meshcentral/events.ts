@@ -89,8 +89,7 @@ export function announceGroup(
 }
 
 /**
- * Returns the member `noact` of an event if the database itself reports changes to open pages. It tells pages not to
- * act on the event. Otherwise pages would handle each change twice.
+ * Returns `noact` if the database itself reports changes to open pages. Otherwise pages would handle each change twice.
  */
 function noActionIfReported({ db }: MeshServer): { readonly noact?: 1 } {
   return db.changeStream ? { noact: 1 } : {}

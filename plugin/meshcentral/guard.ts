@@ -21,8 +21,8 @@ export interface GuardOptions {
   /** Called after {@link sessionGuard} ended a session because the session's account is locked. */
   readonly onLocked: (user: string) => void
   /**
-   * Called for a request without a session, and for a request with a session that may have ended, according to this
-   * process's memory. {@link sessionGuard} calls this before it removes the session from the request.
+   * Called for a request without a session, or whose session may have ended. {@link sessionGuard} has not removed it
+   * yet.
    */
   readonly onUncertain: (req: MeshRequest) => void
   /** Called if the database fails during the check of a session. */
@@ -33,15 +33,13 @@ export interface GuardOptions {
 }
 
 /**
- * Removes ended sessions from requests, and tracks the web sockets of valid sessions. It runs before MeshCentral's
- * routes, including those for web sockets.
+ * Removes ended sessions from requests, and tracks the web sockets of valid ones. Runs before MeshCentral's routes.
  *
- * A request with a session of this plugin continues at once if the session is valid according to this process's memory.
- * Otherwise the guard asks the database. If the session ended, the request continues without a session. If the database
- * fails, the request gets status 503.
+ * A request continues at once if this process's memory shows that its session is valid. Otherwise the guard asks the
+ * database. An ended session is removed from the request. If the database fails, the answer is status 503.
  *
- * MeshCentral itself can begin a session for a user of this plugin, for example by a login token. The guard keeps such
- * a session only if it began in a request that had passed the guard.
+ * MeshCentral can begin sessions for the plugin's users, for example by a login token. They are kept only if they began
+ * in a request that had passed the guard.
  */
 export function sessionGuard(options: GuardOptions): RequestHandler {
   const guard = new SessionGuard(options)
@@ -91,8 +89,8 @@ class SessionGuard {
   }
 
   /**
-   * Whether this process's memory shows that the session is valid. Nearly every session passes this check. The method
-   * is synchronous, because waiting for a promise here took a fifth of the time in which a small file is served.
+   * Whether the session is valid by this process's memory, as nearly all are. Synchronous, because a promise took a
+   * fifth of a small file's time.
    */
   #countsByMemory(request: MeshRequest, session: SeenSession): boolean {
     const { sessions, open, domains, isLocked } = this.#options
@@ -103,8 +101,8 @@ class SessionGuard {
   }
 
   /**
-   * Checks the request's session in the database. Returns undefined, without a promise, if the request has no session
-   * to check. Agents and most signed-out visitors send no session.
+   * Checks the session in the database. Returns no promise without a session, as for agents and most signed-out
+   * visitors.
    */
   #checkByDatabase(
     request: MeshRequest,
@@ -149,8 +147,8 @@ class SessionGuard {
 }
 
 /**
- * Whether the request is the logout of a domain without single sign-on. All domains of a host name share the session
- * cookie. MeshCentral's own logout only removes that cookie, so a copy of the cookie would stay valid.
+ * Whether the request logs out of a domain without single sign-on. MeshCentral only removes the cookie, which the
+ * domains share, so a copy would stay valid.
  */
 function isLogoutElsewhere({ method, path, xdomain }: MeshRequest, domains: ReadonlySet<string>): boolean {
   if (!xdomain || domains.has(xdomain.id) || !['GET', 'HEAD'].includes(method)) return false
@@ -158,9 +156,8 @@ function isLogoutElsewhere({ method, path, xdomain }: MeshRequest, domains: Read
 }
 
 /**
- * Removes a session of a plugin's user if it began neither by a login of the plugin nor in a request that had passed
- * the guard. No logout or revocation would end such a session. MeshCentral's web relay begins such sessions, and the
- * built-in strategy did too. This function also removes the plugin's record from a session of another user.
+ * Removes a session of a plugin's user that neither the plugin nor a guarded request began, such as those of
+ * MeshCentral's web relay. No revocation would end it. Also removes the plugin's record from another user's session.
  */
 function dropUnknown(req: MeshRequest, domains: ReadonlySet<string>): void {
   const { session } = req
@@ -170,8 +167,8 @@ function dropUnknown(req: MeshRequest, domains: ReadonlySet<string>): void {
 }
 
 /**
- * Describes a request as {@link Work}. MeshCentral may have begun the request's session by a login cookie. Cookies that
- * MeshCentral seals during the request then get the same owner as that login cookie.
+ * Describes a request as {@link Work}. If a login cookie began its session, cookies that MeshCentral seals get the same
+ * owner.
  */
 function workFor(req: MeshRequest, session: SeenSession | undefined): Work {
   const { path, query, ws } = req

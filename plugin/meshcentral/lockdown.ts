@@ -17,17 +17,14 @@ export interface LockdownOptions {
 }
 
 /**
- * Refuses users of single sign-on in all domains where the guard (`sessionGuard`) is inactive. It refuses their
- * sessions, login tokens and sealed cookies, on HTTP and web sockets. Sealed cookies are those that MeshCentral
- * encrypts for web sockets and links. Without the lockdown, MeshCentral alone would accept every cookie that its key
- * signed, including those of ended sessions.
+ * Refuses users of single sign-on in all domains where the guard (`sessionGuard`) is inactive: their sessions, login
+ * tokens and sealed cookies. MeshCentral encrypts these cookies for web sockets and links. It would accept all that its
+ * key signed, even of ended sessions.
  *
- * States:
- *
- * - *Complete*, from the moment when MeshCentral loads the plugin. All users of single sign-on are kept out.
- * - *Lifted* for some domains, once the guard is active there. Users of other domains are still kept out. From then on,
- *   cookies are sealed and opened by the functions that `liftFor` received.
- * - *Complete* again after a failure. Nothing lifts it until a restart.
+ * - *Complete* from the moment when MeshCentral loads the plugin: keeps all users of single sign-on out.
+ * - *Lifted* for domains where the guard is active. From then on, the functions that `liftFor` received seal and open
+ *   cookies.
+ * - *Complete* again after a failure, until a restart.
  */
 export class Lockdown {
   /** MeshCentral's own functions for sealed cookies. An unknown version of MeshCentral may lack them. */
@@ -93,9 +90,8 @@ export class Lockdown {
   }
 
   /**
-   * Invalidates the sealed cookies of all users by replacing the server's key. Called if MeshCentral does not open
-   * these cookies with the plugin's function. Pages receive new cookies. The new key cannot be overwritten, because
-   * MeshCentral may not have read its own key from the database yet.
+   * Invalidates all sealed cookies, if MeshCentral does not open them with the plugin's function. Pages receive new
+   * ones. The new key is fixed, because MeshCentral may read its own from the database later.
    */
   voidSealed(): void {
     const key = randomBytes(80)

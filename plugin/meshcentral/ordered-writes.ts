@@ -4,8 +4,7 @@ import { replaceFunction } from './replaced-functions.ts'
 import type { MeshDatabase } from './server.ts'
 
 /**
- * Matches the ids of records whose writes must not overtake each other. These are users, user groups and the plugin's
- * own records. Device records are left out: their writes are so frequent that a queue would slow the server.
+ * Records whose writes must not overtake each other. A queue for the frequent writes of devices would slow the server.
  */
 const IN_ORDER = /^(?:user|ugrp|meshcompanion[a-z]*)\//
 
@@ -20,10 +19,9 @@ interface PendingWrites {
 }
 
 /**
- * Makes the database execute the writes of each record in the order of the calls, including MeshCentral's own calls.
- * MeshCentral does not wait for its writes. SQLite and connection pools (MariaDB, MySQL) may swap concurrent writes, so
- * that the older state of a record would remain. While a write of a record is in progress, only the newest of the later
- * writes waits. It replaces the others, because it includes their changes.
+ * Makes the database execute the writes of each record in order, including MeshCentral's own. MeshCentral does not wait
+ * for its writes, and SQLite or connection pools (MariaDB, MySQL) may swap them. While a write is in progress, only the
+ * newest waits, because it includes the changes of the others.
  */
 export function orderWrites(db: MeshDatabase, clock: Clock): void {
   /** The writes that wait for another write of the same record, by the record's id. */

@@ -34,16 +34,15 @@ const LOADED: unique symbol = Symbol.for('meshcompanion')
 type LoadedServer = MeshServer & { [LOADED]?: MeshCompanion }
 
 /**
- * Loads the plugin. MeshCentral calls the export that is named like the plugin's folder. This call removes
- * MeshCentral's own OpenID Connect strategy. The plugin's strategy replaces it when MeshCentral sets up its routes. If
- * that fails, the authentication log contains the reason, and no user can sign in through an IdP.
+ * Loads the plugin and removes MeshCentral's own OpenID Connect strategy. MeshCentral calls the export that is named
+ * like the plugin's folder. If the plugin's strategy then fails, no user can sign in through an IdP, and the
+ * authentication log says why.
  *
- * @param pluginHandler MeshCentral's plugin handler. Its `parent` is the server
+ * @param pluginHandler its `parent` is the server
  */
 export function meshcompanion({ parent: server }: { readonly parent: LoadedServer }): MeshCompanion {
-  // MeshCentral loads the running plugin again when an administrator installs, upgrades or reloads it. The plugin
-  // cannot start a second time, because its first start removed the `oidc` objects from the configuration, except for
-  // the button's settings.
+  // MeshCentral loads the plugin again after an upgrade, for example. It cannot start twice, because its first start
+  // removed the `oidc` objects from the configuration.
   const loaded = server[LOADED]
   if (loaded) {
     server.authLog(

@@ -1,13 +1,12 @@
 /**
- * Lists the functions of MeshCentral, Express and Node.js that the plugin replaces, in the order in which it replaces
- * them. MeshCentral offers plugins no other way to change these.
+ * Functions of MeshCentral, Express and Node.js that the plugin replaces, in this order. MeshCentral offers plugins no
+ * other way.
  *
- * **In a stack trace:** a replacement has the name of the original and is in the file `meshcompanion.js`. The frame
- * above it is the original, in a file of MeshCentral, Express or Node.js. If a function is replaced twice, the later
- * replacement calls the earlier one, so the later one is lower in the trace.
+ * **In a stack trace:** a replacement has the original's name, in the file `meshcompanion.js`. The frame above it is
+ * the original. Of two replacements, the later calls the earlier, so it is lower in the trace.
  *
- * **Not functions:** `Lockdown.voidSealed` pins the value of `server.loginCookieEncryptionKey`. `finishBeforeStop`
- * suspends the listeners of SIGTERM and SIGINT.
+ * **Not functions:** `Lockdown.voidSealed` pins `server.loginCookieEncryptionKey`. `finishBeforeStop` suspends the
+ * listeners of SIGTERM and SIGINT.
  */
 export const REPLACED_FUNCTIONS = [
   {
@@ -106,8 +105,7 @@ export const REPLACED_FUNCTIONS = [
 export type ReplacedFunction = (typeof REPLACED_FUNCTIONS)[number]['name']
 
 /**
- * Replaces a function of a foreign object. The replacement keeps the original's name. Does nothing if the object has no
- * such function, as in an unknown version of MeshCentral.
+ * Replaces a function of a foreign object, if it exists in this version.
  *
  * @param _entry the function's entry in {@link REPLACED_FUNCTIONS}
  * @param wrap gets the original, bound to its object, and returns the replacement

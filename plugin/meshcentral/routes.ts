@@ -26,8 +26,8 @@ export interface LoginVisitsOptions {
 }
 
 /**
- * Returns a request handler. Install it before the plugin's routes and MeshCentral's login page. It applies the
- * server's rules for sign-in, and stores values in the cookies that a browser carries through a login.
+ * Returns a handler for before the plugin's routes and MeshCentral's login page. It applies the rules for sign-in, and
+ * carries values.
  */
 export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions): RequestHandler {
   const domains: ReadonlySet<string> = new Set(paths.keys())

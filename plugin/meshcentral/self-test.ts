@@ -101,10 +101,10 @@ export interface Probe {
 }
 
 /**
- * Makes MeshCentral open a sealed cookie as it does for a page's web socket. The socket is simulated in this process
- * and has no user. Its request passes all handlers before the routes. MeshCentral answers that no user is signed in.
+ * Makes MeshCentral open a sealed cookie as for a page's web socket. The socket is simulated and has no user, so
+ * MeshCentral answers that no user is signed in.
  *
- * @param onAnswer called once, with whether the plugin's `decodeCookie` was called before the answer or the time limit
+ * @param onAnswer called once, with whether the plugin's `decodeCookie` was called in time
  */
 export function askForOpening(
   app: Application,

@@ -99,8 +99,7 @@ export interface MeshWeb {
   CloneSafeNode?(device: object): object
   getUserAgentInfo(req: Pick<MeshRequest, 'headers'>): { readonly browserStr?: string; readonly osStr?: string }
   /**
-   * Checks a name and a password, or a login token. All code of MeshCentral that accepts passwords or tokens calls this
-   * method of the web server, so the plugin can replace it.
+   * Checks a name and a password, or a login token. All code of MeshCentral calls this method, so it can be replaced.
    *
    * @see `watchTokenLogins`
    */
@@ -179,12 +178,11 @@ export interface MeshCookie {
   /** A guest's cookie names the shared device (`nid`) and the public id of the share link (`pid`). */
   readonly nid?: unknown
   readonly pid?: unknown
-  /**
-   * A guest's cookie contains the rights (`r`), the shared functions of the device (`p`), and the expiry in
-   * milliseconds since 1970 (`expire`). Bits of `p`: 1 terminal, 2 desktop, 4 files, 8 HTTP, 16 HTTPS.
-   */
+  /** The rights in a guest's cookie. */
   readonly r?: unknown
+  /** The functions that a guest shares, in bits: 1 terminal, 2 desktop, 4 files, 8 HTTP, 16 HTTPS. */
   readonly p?: unknown
+  /** When a guest's cookie expires, in milliseconds since 1970. */
   readonly expire?: unknown
   /** A tunnel's cookie names the device (`nodeid`) and the device's port (`tcpport`) that the tunnel connects to. */
   readonly nodeid?: unknown

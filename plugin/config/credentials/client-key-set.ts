@@ -8,8 +8,7 @@ const MIN_RSA_BITS = 2048
 const COPY_WHOLE_KEY = 'Copy the whole key as it was exported.'
 
 /**
- * Reads a client's private keys from the text of a JWK Set file (RFC 7517), or reports what is wrong with the file.
- * Messages never quote the file, because it contains private keys.
+ * Reads a client's private keys from a JWK Set (RFC 7517). Findings never quote the text, because it contains the keys.
  */
 export function readKeySet(text: string): {
   readonly keys: readonly ClientKey[]

@@ -15,8 +15,7 @@ export const MAX_SECRET_BYTES = 8192
 /**
  * Reads a file. Throws like `readFileSync`.
  *
- * @param maxBytes limit of the file's size. If the file is larger, reading may stop one byte after the limit. Undefined
- *   to read the whole file
+ * @param maxBytes reading may stop one byte after this limit. Undefined to read the whole file
  */
 export type ReadFile = (file: string, maxBytes?: number) => string
 
@@ -32,10 +31,7 @@ export interface SecretFileOptions {
    * file is reported as a problem.
    */
   readonly readFile?: ReadFile
-  /**
-   * Folder of the configuration. A relative `client.client_secret_file` is resolved against this folder. Undefined if
-   * the folder is unknown. A relative path is then reported as a problem.
-   */
+  /** Folder that a relative `client.client_secret_file` starts from. If undefined, a relative path is a problem. */
   readonly configFolder?: string
 }
 
@@ -108,8 +104,8 @@ export function readSecretFile(file: string, readFile: ReadFile): SecretFileCont
   }
   const secret = withoutByteOrderMark(text).replace(/\r?\n$/, '')
   if (secret === '') return unusable('names an empty file', `Write the client secret to ${name}.`)
-  // Control characters are not allowed in a client secret (RFC 6749, appendix A.2). A replacement character means that
-  // the file is not in UTF-8. For example, PowerShell writes UTF-16.
+  // RFC 6749, appendix A.2, forbids control characters. U+FFFD means that the file is not UTF-8. PowerShell writes
+  // UTF-16.
   if (/[\p{Cc}\ufffd]/u.test(secret)) {
     return unusable('names a file that is not a single line of text in UTF-8', `Correct ${name}: ${CONTENT}`)
   }

@@ -19,9 +19,8 @@ const BY_CERTIFICATE: readonly unknown[] = ['tls_client_auth', 'self_signed_tls_
 const WHERE = '`domains.<key>.oidcCredentials`, or in the option `credentials` of `registerOidc`'
 
 /**
- * Reports keys and certificates that the Client object requires but the credentials lack. A login without them would
- * send unsigned requests, or receive tokens that others can read. Ignores unknown algorithms, because another rule
- * reports them.
+ * Reports missing keys and certificates. Without them, requests would be unsigned, or tokens not encrypted. Another
+ * rule reports unknown algorithms.
  */
 export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credentials): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
@@ -85,8 +84,7 @@ const SECRETLESS_METHODS: readonly unknown[] = [
 const SHARED: readonly unknown[] = [...HMAC, ...SHARED_KEY_ENCRYPTION]
 
 /**
- * Reports a missing client secret if a method or an algorithm of the Client object needs one. This check is more
- * lenient than the specification's tables, which always require a secret.
+ * Reports a missing client secret if a method or an algorithm needs one. The specification's tables always require it.
  */
 export function checkSecretNeeded(oidc: JsonObject): readonly Finding[] {
   const { client } = oidc

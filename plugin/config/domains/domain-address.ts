@@ -17,8 +17,8 @@ export interface DomainAddress {
 /** Addresses of domains that the server passes to the plugin. They override those in the configuration file. */
 export interface HostAddresses {
   /**
-   * Returns the path below which a domain is served, with slashes at both ends. A domain below a path other than `/`
-   * needs no `dns`, because it shares the host name in `settings.cert`.
+   * Returns the path of a domain, with slashes at both ends. If it is not `/`, the domain needs no `dns`, because it
+   * shares `settings.cert`.
    */
   readonly basePathOf?: ((domainKey: string) => string | undefined) | undefined
   /**
@@ -42,10 +42,9 @@ export interface AddressReading {
 }
 
 /**
- * Reads the address at which browsers reach a domain. The port is `settings.aliasPort`, or else `settings.port`, or
- * else 443. Source: Server settings needed by the strategy.
+ * Reads the address at which browsers reach a domain. Source: Server settings needed by the strategy.
  *
- * @param redirectUri the configured redirect address. Without `settings.cert`, the domain's address is derived from it
+ * @param redirectUri the configured redirect address, which replaces a missing `settings.cert`
  */
 export function domainAddress(
   { key, domain }: FoundDomain,

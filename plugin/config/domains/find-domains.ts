@@ -25,9 +25,11 @@ export interface FoundDomains {
 
 export interface FindOptions {
   /**
-   * Whether to read the file as MeshCentral does. Default false. If true, domains with keys that begin with `_` are
-   * comments, and `domaindefaults` supplies members that a domain lacks. The default domain then always exists, and a
-   * domain that only shares files has no login.
+   * Whether to read the file as MeshCentral does. Default false. If true:
+   * - Domains with keys that begin with `_` are comments.
+   * - `domaindefaults` supplies members that a domain lacks.
+   * - The default domain always exists.
+   * - A domain that only shares files has no login.
    */
   readonly meshCentral?: boolean
 }

@@ -3,8 +3,8 @@ import { hostNameOf } from './domain-address.ts'
 import { soleMember } from './find-domains.ts'
 
 /**
- * Maps each host name to the key of the domain with that `dns` member. Includes domains with a missing or invalid login
- * strategy. Otherwise another domain's strategy would answer their requests.
+ * Maps each domain's `dns` to its key. Includes domains without a valid strategy. Otherwise another domain's strategy
+ * would answer their requests.
  */
 export function domainsByHostName(config: unknown): ReadonlyMap<string, string> {
   const domains = isJsonObject(config) ? soleMember(config, 'domains', []).value : undefined

@@ -10,17 +10,14 @@ export const ROUTE_NAMES = {
 } as const
 
 /**
- * Whether a server may treat two paths as the same route. Express ignores letter case and a trailing slash by default.
- * So a request for `/LOGOUT/` could reach the server's own route instead of the plugin's.
+ * Whether a server may treat two paths as the same route. Express ignores case and a trailing slash, so `/LOGOUT/`
+ * could reach the server's own `/logout`.
  */
 export function isSameRoute(path: string, route: string): boolean {
   return plainRoute(path) === plainRoute(route)
 }
 
-/**
- * Normalizes a path, so that all spellings of a route become equal. Does not use a regular expression, because it would
- * take quadratic time on a path with 16,000 slashes.
- */
+/** Returns the normal form of a route's path. A regular expression would take quadratic time on 16,000 slashes. */
 export function plainRoute(path: string): string {
   let end = path.length
   while (path[end - 1] === '/') end -= 1

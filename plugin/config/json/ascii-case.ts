@@ -7,8 +7,8 @@ export function asciiLowerCase(text: string): string {
 }
 
 /**
- * Converts every letter to lower case, except letters beyond ASCII that would become ASCII letters. Use it for names
- * that a host has converted with `toLowerCase`, as MeshCentral does with the keys of its configuration.
+ * Like `toLowerCase`, but turns no other letter into an ASCII letter. For names that a host converted with
+ * `toLowerCase`, as MeshCentral does.
  */
 export function lowerCaseButAscii(text: string): string {
   return asciiLowerCase(text).replace(/[^\0-\x7f]/gu, (letter) => {

@@ -25,9 +25,8 @@ export class JsonSyntaxError extends Error {
 }
 
 /**
- * Finds the positions of all values in a JSON text (RFC 8259). Accepts exactly the texts that `JSON.parse` accepts,
- * with at most 1000 levels. `JSON.parse` reports no positions of values, and some versions of Node do not report where
- * an error is.
+ * Finds the positions of all values in a JSON text (RFC 8259). Accepts what `JSON.parse` accepts, with at most 1000
+ * levels. `JSON.parse` reports no positions, in some versions of Node not even of errors.
  *
  * @throws JsonSyntaxError
  */
@@ -36,8 +35,8 @@ export function locateJson(text: string): JsonNode {
 }
 
 const SPACE = /[ \t\r\n]*/y
-// Avoid alternatives inside a repetition, because the matcher would need a stack as deep as the string is long. The
-// character ranges exclude control characters, the quotation mark and the backslash.
+// Avoid alternatives inside a repetition, because the matcher's stack would grow with the string. The ranges exclude
+// control characters, `"` and `\`.
 const STRING = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\uffff]*)*"/y
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const WORD = /true|false|null/y

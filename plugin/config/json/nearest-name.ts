@@ -21,8 +21,7 @@ export function nearestName(written: string, candidates: readonly string[]): str
 }
 
 /**
- * Counts the letters to insert, remove, replace or swap with their neighbor to turn one word into the other. This is
- * the restricted Damerau-Levenshtein distance, which edits no letter twice.
+ * Returns the restricted Damerau-Levenshtein distance: how many letters to insert, remove, replace or swap, none twice.
  */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = []

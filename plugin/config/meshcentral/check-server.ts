@@ -6,10 +6,9 @@ import type { ServerReading } from './server-reading.ts'
 import { checkServerSettings } from './server-settings.ts'
 
 /**
- * Checks MeshCentral's configuration outside the `oidc` objects. Member names match in any letter case, because
- * MeshCentral converts them to lower case when it reads the file.
+ * Checks MeshCentral's configuration outside the `oidc` objects. MeshCentral ignores the letter case of member names.
  *
- * @param isLoaded true to skip the check that MeshCentral loads the plugin. Default false
+ * @param isLoaded true to skip the check that MeshCentral loads the plugin
  */
 export function checkMeshCentralServer(config: unknown, { isLoaded = false } = {}): ServerReading {
   if (!isJsonObject(config)) return { problems: [], warnings: [] }

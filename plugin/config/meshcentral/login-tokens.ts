@@ -6,8 +6,7 @@ import { domainsOf } from './server-reading.ts'
 const LIMIT = 'settings.plugins.meshcompanion.loginTokenDays'
 
 /**
- * Returns the domains in which the login tokens of single sign-on users keep working, however long ago the user last
- * signed in.
+ * Returns the domains in which login tokens keep working, however long ago the user last signed in.
  *
  * @param withSingleSignOn keys of the domains with single sign-on
  */
@@ -24,10 +23,7 @@ export function domainsWithUnlimitedTokens(config: unknown, withSingleSignOn: re
   })
 }
 
-/**
- * Returns a note about domains in which login tokens keep working without new logins. It is not a warning, because an
- * administrator may have chosen this deliberately.
- */
+/** Returns a note that login tokens have no time limit. It is no warning, because an administrator may want this. */
 export function unlimitedTokensNote(domains: readonly string[]): string {
   const where = `${domains.length === 1 ? 'domain' : 'domains'} ${domains.map(quoted).join(', ')}`
   return `Login tokens of single sign-on accounts have no time limit in the ${where}: they keep working, however long ago the user last signed in. To limit them, set ${LIMIT} to a number of days. To forbid them, set passwordRequirements.loginTokens of the domain to false.`

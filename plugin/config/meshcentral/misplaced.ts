@@ -63,8 +63,8 @@ function insideStrategies({ domain, steps }: Place): readonly Warning[] {
 }
 
 /**
- * Reports an `unknownUserRootRedirect` to the callback address. The callback answers 404 to a browser that does not
- * return from the IdP. Logins begin at `auth-oidc`.
+ * Warns about an `unknownUserRootRedirect` to the callback address. Browsers that do not return from the IdP get 404
+ * there.
  */
 function redirectToCallback({ domain, steps, basePath }: Place): readonly Warning[] {
   const name = 'unknownUserRootRedirect'

@@ -14,8 +14,8 @@ const WRITE = `Write "plugins": { "enabled": true, "list": ["${NAME}"] } in \`se
 export const OWN_SETTINGS = ['sessionCheckMinutes', 'introspectMinutes', 'loginTokenDays', 'presets'] as const
 
 /**
- * Checks that MeshCentral loads the plugin, and checks the plugin's own settings. Without the plugin, MeshCentral's
- * built-in strategy signs users in with the same configuration, so the mistake is easily overlooked.
+ * Checks the plugin's own settings, and that MeshCentral loads the plugin. If it does not, its built-in strategy signs
+ * users in, and no one notices.
  */
 export function checkPluginLoaded(config: JsonObject): ServerReading {
   const plugins = pluginsOf(config)
@@ -64,9 +64,8 @@ function resemblesName(name: string): boolean {
 }
 
 /**
- * Warns about a missing `settings.plugins.list`. Without it, MeshCentral loads only plugins that were installed and
- * enabled on its plugin page. MeshCentral stores the installed plugins in its database, so the check of the file cannot
- * see them.
+ * Warns about a missing `settings.plugins.list`. MeshCentral then loads only plugins that are enabled in its database,
+ * which this check cannot see.
  */
 function listWarnings(plugins: unknown): readonly Warning[] {
   const isOn = plugins !== undefined && plugins !== null && plugins !== false

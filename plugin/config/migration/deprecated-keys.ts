@@ -35,9 +35,8 @@ export interface Moves {
 }
 
 /**
- * Moves deprecated keys, in any letter case, to their new places. If the new place already has a value, that value is
- * kept. A key that occurs in two spellings is not moved. A key is also not moved if its new place is inside a value
- * that is not an object.
+ * Moves deprecated keys, in any letter case, to their new places. A value that is already there is kept. A key stays if
+ * it has two spellings, or if its new place is inside a value that is not an object.
  */
 export function moveDeprecatedKeys(oidc: JsonObject): Moves {
   const entries = Object.entries(oidc)
@@ -81,8 +80,8 @@ export function moveDeprecatedKeys(oidc: JsonObject): Moves {
 }
 
 /**
- * Removes the deprecated `groups.sync.enabled`. If it was false, `groups.sync` becomes false. If it was true,
- * `groups.sync` keeps its other members, such as a filter. Without other members, `groups.sync` becomes true.
+ * Removes the deprecated `groups.sync.enabled`. If it was false, `sync` becomes false. If true, `sync` keeps its other
+ * members, or becomes true.
  */
 function moveSyncEnabled(oidc: JsonObject): JsonObject {
   return changeMember(oidc, 'groups', (groups) =>

@@ -8,11 +8,10 @@ import { OIDC_NAMES } from './deprecated-keys.ts'
 import { settleRightNames } from './right-names.ts'
 
 /**
- * Converts every known name of the `oidc` object, including deprecated ones, to its canonical letter case. Reports a
- * name that occurs in two spellings, because some hosts convert their configuration to lower case. Omits members with
- * the value undefined, because the plugin treats undefined as "not configured".
+ * Converts every known name of the `oidc` object, deprecated or not, to its canonical letter case. Reports names in two
+ * spellings, because some hosts convert all names to lower case. Omits undefined members.
  *
- * @param hasComments whether to omit members with names that begin with `_`, because they are comments
+ * @param hasComments whether names that begin with `_` are comments, to be omitted
  */
 export function settleLetterCase(
   oidc: JsonObject,
@@ -37,8 +36,7 @@ function settle(object: JsonObject, schema: MemberSchema, steps: Steps, settling
   const settled = new Map<string, { written: string; value: unknown }>()
   for (const [written, value] of Object.entries(object)) {
     if (value === undefined) continue
-    // A name that begins with an underscore is a comment only in objects with fixed members. In `groups.rights`, for
-    // example, the names are group names and may begin with an underscore.
+    // Only objects with fixed members have comments. In `groups.rights`, for example, a group name may begin with `_`.
     if (settling.hasComments && schema.properties && isComment(written)) continue
     const name = canonicalName(written, knownNames) ?? written
     const first = settled.get(name)

@@ -4,8 +4,7 @@ import { type JsonNode, locateJson } from '../json/json-text.ts'
 import { moveDeprecatedKeys } from './deprecated-keys.ts'
 
 /**
- * Returns the text of a server's configuration with every deprecated key moved to its new place. Rewrites only the
- * `oidc` objects that contain such keys. All other text is unchanged.
+ * Moves the deprecated keys in the text of a configuration. Rewrites only the `oidc` objects that contain such keys.
  *
  * @throws JsonSyntaxError
  */

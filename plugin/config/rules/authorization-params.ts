@@ -2,10 +2,9 @@ import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import type { Finding } from '../problem.ts'
 
 /**
- * Maps each parameter that the protocol or this plugin sets, in lower case, to the setting that chooses its value. The
- * setting is null if the value cannot be chosen. A configured parameter with one of these names would weaken security,
- * or occur twice in the request. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0, section 3.1.2.1;
- * JARM.
+ * Parameters that cannot be configured, because they would weaken security or occur twice. Maps each, in lower case, to
+ * the setting that chooses its value, or to null. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0,
+ * section 3.1.2.1; JARM.
  */
 const RESERVED: ReadonlyMap<string, string | null> = new Map([
   ['client_id', 'client.client_id'],

@@ -19,9 +19,9 @@ const NAMES: readonly string[] = [
 ]
 
 /**
- * Warns about a claim that should not identify users, such as an e-mail address or a name. When a user leaves, another
- * user may get the same address or name, and with it the account (OpenID Connect Core 1.0, section 5.7). Also warns
- * about any claim other than `sub`, because MeshCentral's built-in strategy may have created accounts with other ids.
+ * Warns if another claim than `sub` identifies users. An address or a name may later belong to another user, who then
+ * gets the account (OpenID Connect Core 1.0, section 5.7). Other claims do not match accounts that MeshCentral's
+ * built-in strategy created.
  */
 export function checkIdentityClaim({ custom }: JsonObject): readonly Finding[] {
   const claims = isJsonObject(custom) ? custom.claims : undefined

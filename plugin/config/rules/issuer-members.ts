@@ -1,6 +1,6 @@
 /**
- * Members of an IdP's metadata that an administrator may configure: endpoints, lists and flags. Source: RFC 8414,
- * section 2; OpenID Connect Discovery 1.0, section 3; RFC 8705, 9101, 9126, 9207 and 9449; JARM, section 4.
+ * Metadata of an IdP that an administrator may configure: endpoints, lists and flags. Source: RFC 8414, section 2;
+ * OpenID Connect Discovery 1.0, section 3; RFC 8705, 9101, 9126, 9207 and 9449; JARM, section 4.
  */
 export const ISSUER_ENDPOINTS = [
   'authorization_endpoint',

@@ -1,17 +1,13 @@
 const WELL_KNOWN = /\/\.well-known\/openid-configuration\/?$/
 
-/**
- * Removes `/.well-known/openid-configuration` from the end of an issuer, because some administrators configure the
- * address of the discovery document instead of the issuer.
- */
+/** Removes `/.well-known/openid-configuration`, which some administrators copy along with the issuer. */
 export function withoutSuffix(issuer: string): string {
   return issuer.replace(WELL_KNOWN, '')
 }
 
 /**
- * Returns a normalized spelling of an issuer, for comparisons. Removes a trailing slash, a default port and
- * `/.well-known/openid-configuration`. Converts scheme and host to lower case, and adds a missing `https://`. If the
- * text is not an address, returns it unchanged.
+ * Normalizes an issuer for comparisons: its scheme, host, default port, trailing slash and discovery path. A text that
+ * is not an address stays unchanged.
  */
 export function issuerSpelling(issuer: string): string {
   const address = withoutSuffix(/^[a-z]+:\/\//i.test(issuer) ? issuer : `https://${issuer}`)

@@ -2,8 +2,7 @@ import { isJsonObject, type JsonObject, membersOf } from '../json/json-object.ts
 import type { Finding } from '../problem.ts'
 
 /**
- * Warns about a `custom.password_login` that has no effect on this host, or that may leave the server without an
- * administrator.
+ * Warns about a `custom.password_login` without effect, or that may leave the server without an administrator.
  *
  * @param isEnforced whether the host can refuse passwords. Only MeshCentral with this plugin can
  */

@@ -13,11 +13,11 @@ export interface PresetChoice {
 }
 
 /**
- * Chooses the preset: the one in `custom.preset`, or none if that is null. If `custom.preset` is missing, the vendor
- * that issued the client id determines the preset. Source: Custom object, preset rules.
+ * Chooses the preset that `custom.preset` names (null: none), else that of the vendor that issued the client id.
+ * Source: Custom object, preset rules.
  *
- * @param infer true to also choose a preset if `custom` contains one of the preset's members, as MeshCentral's built-in
- *   strategy does. If true, a configured issuer replaces the issuer of a preset that `custom.preset` did not choose
+ * @param infer true to follow MeshCentral's built-in strategy: a preset's members in `custom` choose it too, and a
+ *   configured issuer replaces that of a preset without `custom.preset`
  */
 export function choosePreset(oidc: JsonObject, presets: readonly PresetRules[], infer: boolean): PresetChoice {
   const custom = isJsonObject(oidc.custom) ? oidc.custom : {}

@@ -29,9 +29,8 @@ function checkPath({ pathname }: URL, { basePath }: DomainAddress): readonly Fin
 }
 
 /**
- * Warns if the redirect address has another host name than the domain. A login sets a cookie under the domain's host
- * name. Browsers do not send this cookie to another host, so the login would fail. This is only a warning, because a
- * server can have host names that its configuration does not contain.
+ * Warns if the redirect address is not on the domain's host, because browsers do not send the login's cookie there. It
+ * is no error, because a server can have host names that its configuration lacks.
  */
 function checkHost({ hostname, protocol }: URL, { origin, basePath }: DomainAddress): readonly Finding[] {
   if (!URL.canParse(origin) || hostname === new URL(origin).hostname) return []

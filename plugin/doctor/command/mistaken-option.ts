@@ -1,8 +1,7 @@
 import { nearestName } from '../../config/json/nearest-name.ts'
 
 /**
- * Describes an error of `parseArgs`. Returns its first sentence, without the advice about arguments that begin with a
- * dash, and suggests the option with the most similar name.
+ * Returns the first sentence of an error of `parseArgs`, without its advice about dashes, and the most similar option.
  */
 export function mistakeIn(error: unknown, options: readonly string[]): string {
   const message = error instanceof Error ? error.message : String(error)

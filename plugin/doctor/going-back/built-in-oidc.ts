@@ -12,10 +12,7 @@ const NO_GROUP = ' (no group) '
 /** Members of `custom` from which MeshCentral's built-in strategy infers a preset. */
 const INFERRING = ['tenant_id', 'customer_id', 'identitysource']
 
-/**
- * Members of `custom`, `client` and `groups` that the built-in strategy does not read. They are removed, because an
- * administrator who reads the file would expect them to have an effect.
- */
+/** Members that the built-in strategy ignores. They are removed, because an administrator would expect an effect. */
 const UNREAD = {
   client: [
     'assertion_audience',
@@ -37,8 +34,8 @@ const UNREAD = {
 } as const
 
 /**
- * Returns an `oidc` object for MeshCentral's built-in strategy that preserves as much as possible of the plugin's
- * behaviour. Keeps members that neither the plugin nor the built-in strategy reads.
+ * Returns an `oidc` object with which MeshCentral's built-in strategy behaves as much like the plugin as possible.
+ * Keeps members that neither of them reads.
  *
  * @param oidc the `oidc` object with canonical names and without deprecated keys
  * @see `setupDomainAuthStrategy` and `handleStrategyLogin` of `webserver.js` in MeshCentral 1.1.55
@@ -74,8 +71,7 @@ function listsAsArrays(issuer: JsonObject): JsonObject {
 
 function clientFor(client: JsonObject): JsonObject {
   const { post_logout_redirect_uri: afterLogout, ...rest } = without(client, UNREAD.client)
-  // Keep the post-logout address only if it is a string. MeshCentral's built-in strategy would replace false with an
-  // address of its own. For the value true, the built-in strategy would send no address.
+  // Keep only a string. MeshCentral's built-in strategy would replace false with its own address, and true with none.
   return typeof afterLogout === 'string' ? { ...rest, post_logout_redirect_uri: afterLogout } : rest
 }
 

@@ -20,10 +20,10 @@ export interface WayBack {
 }
 
 /**
- * Rewrites MeshCentral's configuration so that its built-in strategy preserves as much as possible of the plugin's
- * behaviour, and lists what will differ.
+ * Rewrites MeshCentral's configuration so that its built-in strategy behaves as much like the plugin as possible, and
+ * lists what will differ.
  *
- * @param settingsOf the settings of each domain with a strategy; none of them may have errors
+ * @param settingsOf the settings of each domain with a strategy, without errors
  */
 export function goBack(config: JsonObject, settingsOf: ReadonlyMap<string, DomainSettings>): WayBack {
   const schema = oidcSchema(PRESETS)

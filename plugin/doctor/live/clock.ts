@@ -2,14 +2,13 @@ import type { Fetch } from '../../provider/http/limited-fetch.ts'
 import type { Verdict } from './verdict.ts'
 
 /**
- * Difference between the IdP's clock and this machine's that causes a warning, in milliseconds. Some IdPs refuse
- * assertions that are more than about 15 seconds ahead. Delays in the network and rounding cause a difference of less
- * than 5 seconds.
+ * Difference between the clocks that causes a warning, in milliseconds. Some IdPs refuse assertions from about 15 s
+ * ahead. Network and rounding cause less than 5 s.
  */
 const WARN_MS = 5_000
 /**
- * Difference between the IdP's clock and this machine's that makes logins fail, in milliseconds. With such a
- * difference, ID tokens seem to come from the future, and codes that live for a minute seem expired.
+ * Difference between the clocks, in milliseconds, at which ID tokens seem to be from the future, and one-minute codes
+ * expired.
  */
 const FAIL_MS = 60_000
 
@@ -41,8 +40,8 @@ export function watchClock(inner: Fetch, now: () => number): ClockWatch {
       // Add half a second, because the `Date` header omits fractions of a second. Source: RFC 9110, section 5.6.7.
       const localTime = (sent + now()) / 2
       const ahead = idpTime + 500 - localTime
-      // Keep the smallest measured difference of the clocks. A slow response, or a cached response without an `Age`
-      // header, makes the difference look greater, never smaller.
+      // Keep the smallest difference. A slow response, or a cached one without `Age`, makes it look greater, never
+      // smaller.
       if (least === undefined || Math.abs(ahead) < Math.abs(least.ahead)) least = { ahead, idpTime, localTime }
       return response
     },

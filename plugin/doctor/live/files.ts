@@ -12,9 +12,8 @@ const ADDRESS = /\s(?:src|href)=["']?([^"'\s>]+)["'\s>]/gi
 const FILE = /\.(?:css|js|png|svg|ico|jpe?g|webp|gif)$/i
 
 /**
- * Requests the files of this server's login page at its public address, as any browser does. If a cache stores a
- * `Set-Cookie` header together with one of these files, it signs later users in as the user who fetched the file first.
- * So the files must come without cookies. Never rejects.
+ * Checks that the files of the public login page come without cookies. A cache could store a `Set-Cookie` with a file,
+ * and sign later users in as the first one. Never rejects.
  */
 export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fetch: Fetch): Promise<Verdict> {
   const page = new URL('login', client.redirect_uri)
@@ -30,8 +29,8 @@ export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fe
     for (const file of files) {
       const [name] = (await get(file)).headers.get('set-cookie')?.split('=') ?? []
       if (name === undefined) continue
-      // Find out whether the server runs the plugin. Without the plugin, MeshCentral itself sends cookies with its
-      // files. Only the plugin answers this address with JSON.
+      // Without the plugin, MeshCentral itself sends cookies with its files. Only the plugin answers this address with
+      // JSON.
       const keys = await get(new URL(ROUTE_NAMES.jwks, page))
       if (!keys.headers.get('content-type')?.includes('json')) {
         const text = `Not checked: the server at ${page.origin} runs without the plugin. Start it with the plugin (MeshCentral: \`meshcompanion\` in \`settings.plugins.list\`, its folder in \`plugins\`), and check again.`

@@ -7,13 +7,12 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'post-logout address'
 
 /**
- * Asks whether the IdP knows the address to which a sign-out returns. Keycloak answers this even if no user is signed
- * in: it redirects to the address, or shows its own page with status 400. Many other IdPs refuse the request if no user
- * is signed in, so their answer says nothing about the address. Never rejects. Source: OpenID Connect RP-Initiated
- * Logout 1.0, section 2.
+ * Asks whether the IdP knows the post-logout address. Even without a signed-in user, Keycloak redirects to it, or
+ * answers with status 400. Many other IdPs refuse any request without a user. Never rejects. Source: OpenID Connect
+ * RP-Initiated Logout 1.0, section 2.
  *
- * @param endpoint the end-session endpoint. Undefined if the IdP publishes none
- * @param fetch a `fetch` with limits. It presents no client certificate, because a browser has none
+ * @param endpoint undefined if the IdP publishes none
+ * @param fetch with limits, and without a client certificate, as in a browser
  */
 export async function askForPostLogout(
   { client, logoutUrl }: Pick<DomainSettings, 'client' | 'logoutUrl'>,
@@ -41,10 +40,7 @@ export async function askForPostLogout(
   }
 }
 
-/**
- * Whether the end-session endpoint is Keycloak's. If Keycloak refuses a post-logout address, the address is not
- * registered. Other IdPs may refuse it for another reason.
- */
+/** Whether the endpoint is Keycloak's, which refuses only unregistered addresses. Other IdPs may have other reasons. */
 function isKeycloak(endpoint: string): boolean {
   return new URL(endpoint).pathname.endsWith('/protocol/openid-connect/logout')
 }

@@ -4,8 +4,8 @@ import { type Unpublished, unpublished } from '../../provider/issuer/published-l
 import type { Question, Verdict } from './verdict.ts'
 
 /**
- * Lists that an IdP must publish completely (OpenID Connect Discovery 1.0, section 3). All other lists may be
- * incomplete, so a missing value may work nevertheless. The requests to the endpoints show whether it does.
+ * Lists that an IdP must publish completely (OpenID Connect Discovery 1.0, section 3). Values that other lists lack may
+ * work.
  */
 const COMPLETE: readonly string[] = ['id_token_signing_alg_values_supported', 'response_types_supported']
 
@@ -18,8 +18,8 @@ const QUESTIONS = [
 ] as const satisfies readonly (readonly [Question, RegExp])[]
 
 /**
- * Compares the configuration with the lists that the IdP publishes. Returns a verdict `ok` for each {@link Question}
- * about these lists. If the lists lack configured values, returns one verdict for each such value instead.
+ * Returns a verdict for each configured value that the IdP's lists lack, and `ok` for each {@link Question} without
+ * one.
  */
 export function judgePublished(
   metadata: Parameters<typeof unpublished>[0],

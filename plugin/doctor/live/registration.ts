@@ -29,9 +29,8 @@ export interface RegistrationDeps {
 }
 
 /**
- * Requests a login without login pages (`prompt=none`), like a browser in which no user is signed in. If the IdP knows
- * the client and its redirect address, it redirects the browser there with an error. Otherwise it must not redirect
- * (RFC 6749, section 4.1.2.1). Never rejects.
+ * Requests a login with `prompt=none`. The IdP redirects with an error only if it knows the client and its redirect
+ * address (RFC 6749, section 4.1.2.1). Never rejects.
  */
 export async function askForRegistration(settings: DomainSettings, deps: RegistrationDeps): Promise<Verdict> {
   const { redirect_uri: redirectUri } = settings.client
@@ -99,9 +98,8 @@ async function judgeAnswer(
     )
   const error = fault instanceof LoginError && fault.code === 'provider_error' ? String(fault.details.error) : ''
   if (NOT_SIGNED_IN.includes(error)) return { question, verdict: 'ok', text: `${registered}, with ${error}` }
-  // The plugin refuses this error response because it lacks `iss`, which every authorization response must have (RFC
-  // 9207, section 2). Some IdPs, such as Canaille, omit `iss` from errors. A response at the redirect address still
-  // proves that the client and this address are registered.
+  // Some IdPs, such as Canaille, omit `iss` from errors, so the plugin refuses this one (RFC 9207, section 2). It still
+  // proves that client and address are registered.
   if (isWithoutIssuer(fault) && NOT_SIGNED_IN.includes(answer.get('error') ?? '')) {
     const text = `Both are registered: the answer came to ${redirectUri}. But the IdP sends refusals without the \`iss\` that it announces. If it refuses a login, the log therefore reports the missing \`iss\`, not the reason.`
     return { question, verdict: 'warn', text }
@@ -134,20 +132,17 @@ function judgePage(response: Response, url: URL, { client, origin }: DomainSetti
   return { question, verdict: 'warn', text }
 }
 
-/**
- * Whether the redirect address is left over from a test. Such an address uses plain HTTP, which is allowed on loopback
- * only, and this server has another host name.
- */
+/** Whether the redirect address is left from a test: plain HTTP is allowed on loopback only. */
 function isLeftFromTest(redirectUri: string, origin: string): boolean {
   const { protocol, hostname } = new URL(redirectUri)
   return protocol === 'http:' && hostname !== new URL(origin).hostname
 }
 
 /**
- * Reads the answer from a page that posts itself to the redirect address (OAuth 2.0 Form Post Response Mode). Returns
- * undefined if it is not such a page.
+ * Reads the answer from a page that posts itself to the redirect address, if it does (OAuth 2.0 Form Post Response
+ * Mode).
  *
- * @param html a page of the IdP. It is not trusted, so each pattern must take linear time
+ * @param html not trusted, so each pattern must take linear time
  */
 function formAnswer(html: string, redirectUri: string): URLSearchParams | undefined {
   const [form] = html.match(/<form\b[^<>]*>/i) ?? []

@@ -8,11 +8,7 @@ const question = 'secret or key'
 
 type Offering = Pick<ProviderClient, 'offerMadeUpCode'>
 
-/**
- * Checks whether the token endpoint accepts this server as the configured client. Never rejects.
- *
- * @param clientOf returns a client of the same IdP with other settings
- */
+/** Checks whether the token endpoint accepts this server as the configured client. Never rejects. */
 export async function askForAcceptance(
   settings: DomainSettings,
   { offerMadeUpCode }: Offering,
@@ -33,8 +29,8 @@ export async function askForAcceptance(
   }
   const { error } = fault.details
   if (objectsToCode(fault)) {
-    // Try a client that does not exist. Some IdPs, such as better-auth, check the code before the client. They answer
-    // the same to every client, so their answer proves nothing.
+    // Try a client that does not exist. Some IdPs, such as better-auth, check the code first, so the answer proves
+    // nothing.
     const client_id = `unknown-${randomBytes(8).toString('hex')}`
     const answer = await clientOf({ ...settings, client: { ...settings.client, client_id } }).offerMadeUpCode()
     if (!objectsToCode(answer)) {

@@ -8,9 +8,8 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'UserInfo'
 
 /**
- * Sends a made-up access token to the UserInfo endpoint, which must refuse it. This check finds a wrong address, and a
- * proxy or firewall that intercepts the request. It cannot find out that an IdP also refuses the tokens of real logins,
- * as AD FS does. Never rejects.
+ * Checks that the UserInfo endpoint refuses a made-up token. Finds a wrong address, or a proxy in between. IdPs that
+ * refuse even the tokens of logins, such as AD FS, pass. Never rejects.
  */
 export async function askForUserInfo(
   settings: DomainSettings,

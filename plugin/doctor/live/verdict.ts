@@ -21,8 +21,7 @@ export type Question =
   | 'files of this server'
 
 /**
- * The live check's answer to one question. Unless `verdict` is `ok`, `text` says what to do. It contains no secret.
- * Control characters were removed from texts of the IdP.
+ * The live check's answer to one question. `text` says what to do. It contains no secrets and no control characters.
  */
 export interface Verdict {
   readonly question: Question
@@ -86,11 +85,7 @@ export function isUntrusted(code: string): boolean {
   return remedyForConnection(code) === PRIVATE_AUTHORITY
 }
 
-/**
- * Returns the remedy for a failed connection, or undefined if the code is unknown.
- *
- * @param code an error code of Node, or of OpenSSL's verification of certificates
- */
+/** Returns the remedy for an error code of Node, or of OpenSSL's verification of certificates, if it is known. */
 function remedyForConnection(code: string): string | undefined {
   return Object.hasOwn(REMEDIES, code) ? REMEDIES[code] : undefined
 }

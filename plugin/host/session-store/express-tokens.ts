@@ -21,11 +21,10 @@ interface TokenEntry {
 }
 
 /**
- * Stores tokens in a separate entry beside the session. At the end of a request, express-session writes the whole
- * session back as it was at the request's start. If the session contained the tokens, this could restore a refresh
- * token that was already used.
+ * Stores tokens beside the session. At a request's end, express-session writes the whole session back, which could
+ * restore a used refresh token.
  *
- * @param now returns the current time in milliseconds since 1970
+ * @param now in milliseconds since 1970
  */
 export function expressTokens(operate: StoreOperation, now: () => number): ExpressTokens {
   let seal: Seal | undefined

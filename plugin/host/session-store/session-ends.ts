@@ -26,9 +26,8 @@ export interface SessionEndsOptions {
  * Decides which sessions of express-session are valid, and ends sessions.
  *
  * A session is valid until it is `maxAgeMs` old or one of its keys is revoked, and only while its issuer is accepted.
- * To end a session, this class first revokes its keys. Then it deletes the session from the store, with the stored
- * tokens and the entry for its `sid`. The revocation also ends sessions that the deletion misses: those that a
- * concurrent request writes back into the store, and those that a concurrent login saves after the store was listed.
+ * To end a session, this class revokes its keys, then deletes it with its tokens and `sid` entry. The revocation also
+ * ends sessions that the deletion misses, because concurrent requests or logins save them after the store was listed.
  */
 export class SessionEnds {
   readonly #options: SessionEndsOptions
@@ -62,8 +61,7 @@ export class SessionEnds {
   async revoke(stored: Pick<StoredSignIn, 'id' | 'startedAt'> | undefined): Promise<void> {
     const { revocations, maxAgeMs, now } = this.#options
     if (!stored || stored.startedAt + maxAgeMs <= now()) return
-    // A revocation ends only sessions that began at its time or earlier. If the clock stepped back since the login, the
-    // current time is earlier than the login. So use the time of the login.
+    // If the clock stepped back since the login, use the login's time. A revocation ends no session that began later.
     const endedAt = Math.max(endOfNow(revocations, now()), stored.startedAt)
     await revocations.revoke([keyOfHandle(stored.id)], endedAt, stored.startedAt + maxAgeMs)
   }
@@ -95,16 +93,12 @@ export class SessionEnds {
     const ids = await this.#idsWithKeys(store, keys)
     await Promise.all(ids.map((id) => operate('end a session', (done) => store.destroy(id, done))))
     await this.forget(store, ids)
-    // Remove the entry that lists the sessions with this `sid`. Otherwise the former user could send front-channel
-    // logouts with this `sid`, and each would read the whole session store.
+    // Otherwise the former user could send front-channel logouts with this `sid`, and each would read the whole store.
     await marks.remove(store, filter)
     return canList(store) ? ids.length : null
   }
 
-  /**
-   * Whether a session matches the filter. A filter with only a `sid` may come from any stranger, by front-channel
-   * logout. For such a filter, this method does not list the whole store.
-   */
+  /** Whether a session matches. Does not list the store for a `sid` alone, which any stranger may send. */
   async knows(store: Store, filter: SessionFilter): Promise<boolean> {
     const { used, marks } = this.#options
     const key = filter.subject === null ? keyOfSid(filter) : null

@@ -1,7 +1,6 @@
 /**
- * Shares listings of a session store among callers, because a listing reads the whole store. Each caller gets a listing
- * that began after its call. Callers that arrive during a listing share the next listing. So only one listing runs at a
- * time, however many logouts arrive.
+ * Shares listings of a session store, because each reads the whole store. Each caller gets one that began after its
+ * call. Callers during a listing share the next one.
  */
 export function sharedListing<Entry>(list: () => Promise<readonly Entry[]>): () => Promise<readonly Entry[]> {
   let current: Promise<readonly Entry[]> | undefined

@@ -11,8 +11,7 @@ import { type StoreOperation, storeEntry } from './store-operations.ts'
  */
 export interface SidMarks {
   /**
-   * Adds a session to the list of sessions with the same IdP session id (`sid`). Does nothing if the session has no
-   * `sid`.
+   * Adds a session to the entry of its `sid`, if it has one.
    *
    * @param until when the session expires, in milliseconds since 1970
    */
@@ -49,16 +48,14 @@ interface MarkEntry {
 const MOST_SESSIONS = 20
 
 /**
- * Stores an entry for each sid in the session store, beside the sessions. Any stranger can request a front-channel
- * logout with an invented sid, so the look-up of a sid must be cheap. Listing 10,000 sessions took 98 ms of CPU time.
- * The time to look up one entry does not depend on the number of sessions (benchmark rows `frontchannel`). All
- * processes see the entry, and it survives a restart.
+ * Stores an entry for each sid in the session store. Any stranger can request a front-channel logout with an invented
+ * sid, so a look-up must be cheap. Listing 10,000 sessions took 98 ms of CPU time; the entry does not depend on their
+ * number (benchmark rows `frontchannel`).
  *
- * The entry contains digests of the ids of its sessions. The entry is removed with the last of its sessions, or when an
- * IdP ends the sessions with this sid. If two logins with the same sid are simultaneous, the entry may lack one of the
- * sessions. The entry gives no access, because no browser's cookie names it.
+ * The entry contains digests of session ids, and is removed with the last session. After two simultaneous logins with
+ * one sid, it may lack a session. It gives no access, because no browser's cookie names it.
  *
- * @param now returns the current time in milliseconds since 1970
+ * @param now in milliseconds since 1970
  */
 export function sidMarks(operate: StoreOperation, now: () => number): SidMarks {
   async function read(store: Store, key: string): Promise<Mark> {

@@ -25,8 +25,7 @@ export function storeOperations(limit: TimeLimit): StoreOperation {
 }
 
 /**
- * Creates an entry that a session store keeps beside the sessions until `until`. Stores read an entry's lifetime from
- * its member `cookie`. No browser can reach the entry, because no browser's cookie names it.
+ * Creates an entry beside the sessions. Stores read its lifetime from `cookie`. No browser's cookie names it.
  *
  * @param until milliseconds since 1970
  */

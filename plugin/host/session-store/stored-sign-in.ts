@@ -10,17 +10,14 @@ export interface StoredSignIn extends SignIn {
   readonly id: string
 }
 
-/**
- * The member of the session that holds the login. The plugin does not change the host's own members of a session. They
- * are lost at a login, because a login starts a new session.
- */
+/** The member with the login. The host's own members are lost at a login, because it starts a new session. */
 interface SignInMember {
   oidcSignIn?: unknown
 }
 
 /**
- * A request that may lack a session, before the middleware ran or after the session was destroyed. In the types of
- * express-session, `session` and `sessionStore` are required.
+ * A request that may lack a session, before the middleware or after destruction. The types of express-session require
+ * it.
  */
 type MaybeSessionRequest = Omit<Request, 'session' | 'sessionStore'> &
   Partial<Pick<Request, 'session' | 'sessionStore'>>

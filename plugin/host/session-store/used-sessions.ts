@@ -12,17 +12,16 @@ export interface UsedSession extends SessionUse {
 }
 
 /**
- * Limit of tracked sessions. A session takes about a kilobyte. Beyond the limit, the session that was idle longest is
- * not tracked until its next request. If a store cannot list its sessions, an untracked session can only be revoked,
- * not deleted from the store.
+ * Limit of tracked sessions, of about a kilobyte each. A session beyond it is untracked until its next request. If the
+ * store cannot list sessions, it is then only revoked, not deleted.
  */
 const MOST_USED = 10_000
 
 /**
- * The sessions that were used in requests to this process, in order of use. Also counts the sessions of each `sid`.
+ * The sessions that this process served, in order of use, and how many have each `sid`.
  *
- * A session is tracked from its first request, and moves to the end at each further request. It is removed when it
- * ends, or when there are too many sessions and it was idle longest.
+ * A session moves to the end at each request. It is removed when it ends, or if there are too many and it was idle
+ * longest.
  */
 export class UsedSessions {
   readonly #clock: Clock

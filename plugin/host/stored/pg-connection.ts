@@ -20,8 +20,8 @@ export function pgStatements(pool: PgPoolOfClients, table: string, columns: stri
     const client = await pool.connect()
     let broken = true
     try {
-      // Set the isolation level, because a database may have a stricter default. With a stricter level, the statement
-      // would not see rows that were written while this transaction waited for the lock.
+      // At a stricter level, which may be the default, the statement would not see rows written while it waited for the
+      // lock.
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
       await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
       const { rowCount } = await client.query(sql, values)

@@ -12,10 +12,9 @@ export interface PgPool {
 const LOCK = 0x6d636f69
 
 /**
- * Returns a function that creates a PostgreSQL table if it is missing. If the pool's user may not create tables, an
- * administrator must create the table.
+ * Returns a function that creates a table if it is missing and the pool's user may.
  *
- * @param name the quoted name, as {@link quotedName} returns it
+ * @param name as {@link quotedName} returns it
  */
 export function pgTable(pool: PgPool, name: string, columns: string): () => Promise<void> {
   return onceResolved(async () => {
@@ -23,8 +22,8 @@ export function pgTable(pool: PgPool, name: string, columns: string): () => Prom
     // not create tables.
     const { rows } = await pool.query('SELECT to_regclass($1) AS found', [name])
     if (valueIn(rows, 'found') !== null) return
-    // Take a lock, because one of two simultaneous `CREATE TABLE IF NOT EXISTS` statements fails. Both statements in
-    // this query are one transaction, and the lock lasts until the transaction ends.
+    // Without a lock, one of two simultaneous `CREATE TABLE IF NOT EXISTS` fails. It lasts until this query's
+    // transaction ends.
     await pool.query(`SELECT pg_advisory_xact_lock(${LOCK}); CREATE TABLE IF NOT EXISTS ${name} (${columns})`)
   })
 }

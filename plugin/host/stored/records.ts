@@ -38,13 +38,13 @@ export interface StoredAccounts extends Accounts {
 }
 
 /**
- * A ready-made implementation of {@link UserGroups}. It stores the groups that mirror IdP groups and those that
- * administrators create. A mirrored group and an administrator's group of the same name are two groups.
+ * A ready-made {@link UserGroups}, with mirrored groups and those of administrators. Two of the same name are two
+ * groups.
  */
 export interface StoredUserGroups extends UserGroups {
   /**
-   * Returns the names of all groups of the user in alphabetical order. A name appears twice if there are a mirrored
-   * group and an administrator's group with that name.
+   * Returns the user's groups in alphabetical order. A name of both a mirrored and an administrator's group appears
+   * twice.
    */
   allOf(domainKey: string, id: UserId): Promise<readonly string[]>
   /** Adds the user to a group that administrators manage by hand. Creates the group if it is missing. */

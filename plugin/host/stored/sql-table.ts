@@ -1,7 +1,4 @@
-/**
- * A table on which single statements run. Each statement takes effect as a whole or not at all, even with concurrent
- * writers. Parameters are `$1`, `$2` and so on, in the order of the values.
- */
+/** A table for single statements, each atomic even with concurrent writers. Parameters are `$1`, `$2` and so on. */
 export interface SqlTable {
   /** The name of the table, quoted for use in a statement. */
   readonly name: string

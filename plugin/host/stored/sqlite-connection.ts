@@ -3,10 +3,7 @@ import { onceResolved } from './once-resolved.ts'
 import { quotedName } from './pg-table.ts'
 import { LATE, rowsOf, type SqlTable, type SqlValue } from './sql-table.ts'
 
-/**
- * The methods of a database connection that the plugin calls. The class `Database` of package `sqlite3`, version 6, has
- * them. Set its `busyTimeout` if several processes write.
- */
+/** The methods that the plugin calls, as in `Database` of `sqlite3` 6. Set `busyTimeout` if several processes write. */
 export interface SqliteConnection {
   run(
     sql: string,

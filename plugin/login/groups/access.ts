@@ -7,10 +7,10 @@ export type Access =
   | { readonly admitted: true; readonly siteAdmin: 'grant' | 'revoke' | 'keep' }
 
 /**
- * Decides what a user's groups allow at this login. Names match exactly, including case. Source: Groups object.
+ * Decides what a user's groups allow. Names match exactly, including case. Source: Groups object.
  *
- * If the memberships are unknown, `required` refuses the user, and the user's rights stay unchanged. An outage must
- * neither admit a user nor revoke rights.
+ * Unknown memberships fail `required` and leave rights unchanged. An outage must neither admit a user nor revoke
+ * rights.
  */
 export function decideAccess(memberOf: Memberships, rules: GroupSettings | null): Access {
   if (!rules) return { admitted: true, siteAdmin: 'keep' }
@@ -25,8 +25,8 @@ export function decideAccess(memberOf: Memberships, rules: GroupSettings | null)
 export function siteAdminByGroups(memberOf: Memberships, rules: GroupSettings): 'grant' | 'revoke' | 'keep' {
   if (memberOf === 'unknown' || !rules.siteadmin) return 'keep'
   if (isInOneOf(memberOf, rules.siteadmin)) return 'grant'
-  // The specification contradicts itself about the default of `revokeAdmin`. It is true, as in MeshCentral's built-in
-  // strategy, because true is safer: users soon notice a right that they lost, but not one that they kept.
+  // The specification contradicts itself. True, as in the built-in strategy, is safer: users notice a lost right, not a
+  // kept one.
   return rules.revokeAdmin ? 'revoke' : 'keep'
 }
 

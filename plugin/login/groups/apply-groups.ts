@@ -20,10 +20,10 @@ export interface AppliedRules {
 type Records = Pick<Host, 'accounts' | 'groups'>
 
 /**
- * Updates site admin, rights and mirrored groups of an account according to the user's groups. Call it for admitted
- * users only: at a login, and after a renewal with the groups in the ID token. Unknown memberships change nothing.
+ * Updates site admin, rights and mirrored groups of an admitted user, at a login or a renewal with groups. Unknown
+ * memberships change nothing.
  *
- * Reads the account again, because the server may have changed it: some servers give their first account all rights.
+ * Reads the account again, because some servers give their first account all rights.
  */
 export async function applyGroupRules(
   id: UserId,
@@ -38,10 +38,7 @@ export async function applyGroupRules(
   return { siteAdmin, ...(rights && { rights }), ...(await mirror(id, memberships, key, rules, host)) }
 }
 
-/**
- * Revokes what group rules gave to the account of a user who is not in `groups.required`. Treats the user as a member
- * of no group, even if one of the user's groups gives rights.
- */
+/** Revokes what group rules gave to a user who is not in `groups.required`, even if another group gives it. */
 export function revokeGroupGrants(
   id: UserId,
   settings: Pick<DomainSettings, 'key' | 'groups'>,

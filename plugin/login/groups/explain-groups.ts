@@ -5,10 +5,10 @@ import { isNamed, type Memberships, membershipsOf } from './memberships.ts'
 import { rightsByGroups } from './rights.ts'
 
 /**
- * Explains to an administrator what the group rules decide at a login. Returns lines of text about three users: a
- * member of exactly these groups, a member of no group, and a user with unreadable groups.
+ * Explains the group rules in lines of text: for a member of exactly these groups, a member of none, and a user with
+ * unreadable groups.
  *
- * @param names names of groups, as the IdP sends them. The rules match them exactly
+ * @param names as the IdP sends them. The rules match them exactly
  */
 export function explainGroups(names: readonly string[], rules: GroupSettings | null): readonly string[] {
   if (!rules)

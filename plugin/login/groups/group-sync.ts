@@ -18,10 +18,9 @@ export interface GroupChanges {
 const MOST_MIRRORED = 1_000
 
 /**
- * Decides which mirrored groups a user joins and leaves at this login. Source: Groups object, `sync`.
+ * Decides which mirrored groups a user joins and leaves. Source: Groups object, `sync`.
  *
- * @param mirrored names of the mirrored groups that the user is in now. Does not include groups that an administrator
- *   created
+ * @param mirrored the user's mirrored groups now, without administrators' groups
  */
 export function groupChanges(
   memberOf: Memberships,

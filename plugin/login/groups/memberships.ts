@@ -27,9 +27,8 @@ export type Memberships = readonly Membership[] | 'unknown'
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * Reads memberships from a groups claim: an array of names, a single name, or objects with `name`, `id` or both. If the
- * claim is an object that has only objects as values, its member names are the groups, as in Zitadel's roles. A missing
- * claim means no memberships, because IdPs express "no groups" that way. Any other shape means `unknown`.
+ * Reads a groups claim: names, a single name, or objects with `name`, `id` or both. In an object of objects, the member
+ * names are the groups, as in Zitadel's roles. A missing claim means no groups. Any other shape means `unknown`.
  */
 export function membershipsOf(claim: unknown): Memberships {
   if (claim === undefined || claim === null) return []
@@ -40,10 +39,9 @@ export function membershipsOf(claim: unknown): Memberships {
 }
 
 /**
- * Reads memberships from the claim with this name. The name may be a dotted path.
+ * Reads memberships from the claim with this name or dotted path.
  *
- * @throws Error if the IdP refers to another source for the claim. Also throws if the claim is missing and UserInfo,
- *   which may contain it, did not answer
+ * @throws Error if the claim is at another source, or is missing while UserInfo did not answer
  */
 export function claimedMemberships({ claims, isPartial = false }: ClaimEvidence, name: string): Memberships {
   if (isClaimElsewhere(claims, name)) throw new Error('the IdP left the groups claim out and refers to another place')
@@ -67,9 +65,8 @@ export function isClaimElsewhere(claims: Claims, name: string): boolean {
 }
 
 /**
- * Returns a group with its identifiers and its display name. Ignores a display name that looks like an identifier.
- * Otherwise a user who may create groups could name a group like another group's identifier. That group would then
- * match rules that use the identifier.
+ * Returns a group with its identifiers and name. Ignores a name that looks like an identifier. Otherwise users who may
+ * create groups could imitate the group that a rule means.
  */
 export function groupOf(
   displayName: string | undefined,
@@ -83,8 +80,7 @@ export function groupOf(
 }
 
 /**
- * Whether a name in a rule matches this group. Names match exactly, including case. Object ids match in any letter
- * case, because vendors write the same id sometimes in upper case and sometimes in lower case.
+ * Whether a rule names this group. Names match exactly, but object ids in any letter case, because vendors write both.
  */
 export function isNamed({ name: groupName, aliases }: Membership, name: string): boolean {
   if (groupName === name || aliases.includes(name)) return true

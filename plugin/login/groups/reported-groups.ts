@@ -14,10 +14,9 @@ export interface GroupEvidence {
 }
 
 /**
- * Returns the fields about groups for the log line of a refused login. They show which groups the IdP sent for the
- * user, or that it sent none.
+ * Returns the groups that the IdP sent, if any, for the log line of a refused login.
  *
- * @param claim the claim with the groups. Null if groups are read from an API
+ * @param claim null if groups are read from an API
  * @param cameForOthers whether the IdP has sent groups of other users of the domain since this process started
  */
 export function reportedGroups(
@@ -43,8 +42,8 @@ export function reportedGroups(
 }
 
 /**
- * Returns the remedy for a refused login in which the IdP sent no groups. Takes the fields from {@link reportedGroups}.
- * Returns undefined if the IdP sent groups, because the login was then refused for the user's groups.
+ * Returns the remedy for a refused login without groups, from the fields of {@link reportedGroups}. Undefined with
+ * groups.
  */
 export function missingGroupsRemedy({
   missingClaim,
@@ -52,8 +51,7 @@ export function missingGroupsRemedy({
   cameForOthers,
 }: Readonly<Record<string, unknown>>): string | undefined {
   const refused = 'The user is in none of the groups in `groups.required`'
-  // Check first whether the IdP sent groups of other users (`cameForOthers`). If so, it may have granted the scope
-  // without listing it. Keycloak does not list a scope whose "Include in token scope" is off.
+  // If groups of other users came, the scope may be granted but not listed: Keycloak's "Include in token scope" is off.
   if (cameForOthers) {
     return `${refused}, or in no group at all. The IdP does send the claim \`${missingClaim}\` for other users of this domain. Add the user to one of the required groups at the IdP.`
   }

@@ -13,9 +13,8 @@ const NAME = 'oidc-landed'
 type Session = Pick<SignIn, 'domainKey' | 'userId' | 'startedAt'>
 
 /**
- * Remembers the path to which a browser's last login redirected it, in case the browser sends the IdP's answer again.
- * The path is sealed in a cookie of the browser. Each login overwrites the cookie of the previous login, because each
- * login also ends the session of the previous one.
+ * Remembers in a sealed cookie where a browser's last login led, in case the browser sends the IdP's answer again. One
+ * is enough, because each login ends the previous session.
  */
 export interface Landings {
   /**

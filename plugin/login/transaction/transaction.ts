@@ -7,8 +7,8 @@ export const TRANSACTION_MS = 10 * 60_000
 /** Limit of logins in progress per browser. */
 const MOST_PER_BROWSER = 10
 /**
- * Limit of bytes for all transaction cookies in one request. By default, nginx and Apache accept header lines of up to
- * 8 KB. The `Cookie` header also contains the host's session and the other cookies of this package.
+ * Limit of bytes for all transaction cookies of a request. nginx and Apache accept header lines of up to 8 KB by
+ * default. The host's cookies share them.
  */
 const MOST_BYTES_PER_BROWSER = 4_500
 /**
@@ -51,10 +51,8 @@ export interface TakenLogin {
 }
 
 /**
- * Manages the logins in progress. Each login has its own sealed cookie. The cookie's name contains a digest of the
- * state, so that parallel tabs do not overwrite each other's logins. It is separate from the host's session, because
- * browsers do not send a strict session cookie on the return from the IdP. The server stores nothing about a login
- * until the login finishes.
+ * Manages the logins in progress, each in a sealed cookie of its own, so that parallel tabs do not interfere. Browsers
+ * do not send a strict session cookie on the return from the IdP. The server stores nothing until the login finishes.
  */
 export interface Transactions {
   begin(login: Pick<Transaction, 'domainKey' | 'returnPath'>, rules: CookieRules, cookies: Cookies): BegunLogin
@@ -128,10 +126,7 @@ export function createTransactions(secret: string | undefined, now: () => number
   }
 }
 
-/**
- * The content of a login's sealed cookie. It contains a seed instead of state, nonce and code verifier, because the
- * three values would take more bytes. They are derived from the seed.
- */
+/** The content of a login's sealed cookie. To save bytes, state, nonce and code verifier are derived from a seed. */
 interface SealedLogin extends Pick<Transaction, 'domainKey' | 'returnPath' | 'startedAt'> {
   /**
    * 256 random bits, base64url-encoded. State, nonce and code verifier are derived from these bits, but do not reveal

@@ -43,8 +43,8 @@ const LOCKED = 0x20
 const HAS_IMAGE = 1
 const NOTHING_LOGGED = { nolog: 1 }
 /**
- * Times of the lease for a move of an account. A move of 1,000 devices takes some 40 seconds. `settleMs` is longer than
- * for a session, because a database write that takes longer blocks the move until the lease has expired.
+ * Times of the lease for a move. 1,000 devices take some 40 seconds. `settleMs` is long, because a slower database
+ * write blocks the move until the lease has expired.
  */
 const MOVE_LEASE: LeaseTimes = { leaseMs: 120_000, settleMs: 2_000 }
 /** Pause before another attempt to complete a move that another server is completing, in milliseconds. */
@@ -53,12 +53,11 @@ const RETRY_MS = 10_000
 /**
  * Moves the rights and settings of one account of MeshCentral to another account of the same domain.
  *
- * A move first writes a record of the request to the database. It then changes each record that names the old account,
- * then the new account, and last the old account. The links of the old account show what remains to be moved, so they
- * change last. Finally the record of the request is removed.
+ * A move first writes a record of the request. It then changes each record that names the old account, then the new
+ * account, and last the old account, because its links show what remains. Finally it removes the record of the request.
  *
- * Each step is idempotent. If a move fails half-way, the administrator can repeat the request to complete it. Otherwise
- * the next start of the server completes it from the record.
+ * Each step is idempotent. If a move fails half-way, the administrator can repeat it. Otherwise the next start of the
+ * server completes it.
  *
  * Moved: device groups and devices with their rights, user groups that no strategy mirrors, rights on the server, page
  * settings (`ws`), the image and the notes. Not moved: passwords, second factors, login tokens, files, shares, and
@@ -94,11 +93,10 @@ export class AccountMoves {
   }
 
   /**
-   * Moves the rights and settings of the old account to the new one.
+   * Moves rights and settings.
    *
-   * @throws Error if an account does not exist, if both are the same or of different domains, if another server is
-   *   moving the old account, or if the database does not answer. In the last case, repeat the request or restart the
-   *   server to complete the move
+   * @throws Error if an account does not exist, if both are the same or of different domains, or if another server is
+   *   moving the old account. Also if the database does not answer: then repeat the request, or restart the server
    */
   async move(request: MoveRequest): Promise<void> {
     this.#pairOf(request)
@@ -135,8 +133,8 @@ export class AccountMoves {
   /**
    * Runs a task while this server holds the lease of a move.
    *
-   * @param task receives a function that throws if the lease may expire during one more write
-   * @returns false without running the task if another server holds the lease
+   * @param task gets a function that throws if the lease may expire during one more write
+   * @returns false if another server holds the lease
    */
   async #withLease(id: string, task: (assertHeld: () => void) => Promise<void>): Promise<boolean> {
     const beganAt = this.#clock.elapsed()
@@ -188,9 +186,9 @@ export class AccountMoves {
   }
 
   /**
-   * Replaces the old account with the new one in one record: a device group, a user group or a device.
+   * Replaces the old account in a device group, user group or device.
    *
-   * @returns the new account's rights in that record, or undefined if the record was not changed
+   * @returns the new account's rights there, or undefined if unchanged
    */
   async #moveLink(id: string, link: MeshLink, from: MeshUser, to: MeshUser): Promise<number | undefined> {
     const rights = mergeDeviceRights(link.rights, to.links?.[id]?.rights)

@@ -65,9 +65,8 @@ export interface Suggestion {
 const MOST_SUGGESTIONS = 20
 
 /**
- * Finds pairs of accounts with the same verified e-mail address: one account of single sign-on, and one of another
- * kind, such as with a password. An address is ignored if several accounts of single sign-on have it. Old accounts
- * without devices, groups and rights are ignored, such as those that were moved.
+ * Finds pairs of a single sign-on account and another account with the same verified address. Ignores addresses of
+ * several single sign-on accounts, and old accounts with nothing to move.
  */
 export function suggestMoves(
   web: Pick<MeshWeb, 'users' | 'meshes' | 'userGroups'>,

@@ -20,9 +20,8 @@ const ALL = 0xffffffff
 const LOCKED = 0x20
 
 /**
- * Merges two masks of rights on a device group or a device. The result permits what either mask permits. A limit stays
- * if both masks have it. A limit of remote control stays if every mask that permits remote control has it. So the
- * result never permits more than the two masks together.
+ * Merges two masks of rights on a device group or a device. The result permits what either permits. It keeps limits
+ * that both have, or that all with remote control have, so it never permits more.
  */
 export function mergeDeviceRights(first: number | undefined, second: number | undefined): number {
   return merge(first, second, DEVICES)

@@ -2,12 +2,11 @@ import { isJsonObject } from '../../config/json/json-object.ts'
 import { isLocked, type MeshServer, type MeshWeb } from '../server.ts'
 
 /**
- * Updates this server's open pages when an account changes at another peer. Closes the pages of a locked account, and
- * subscribes other pages to what the account's rights include now.
+ * Updates this server's open pages when an account changes at another peer: closes those of a locked account, and
+ * subscribes others anew.
  *
- * MeshCentral's event `resubscribe` crosses to the peers over their own connection. It is lost while that connection is
- * down. If it arrives before the change itself, pages are subscribed by the old rights. So this function acts on the
- * change that the database reports. It does nothing for accounts without an open page here.
+ * Acts on the change that the database reports. MeshCentral's event `resubscribe` is lost if the peers are
+ * disconnected. If it arrives before the change, pages are subscribed by the old rights.
  */
 export function updatePeerPages(
   server: Pick<MeshServer, 'db' | 'multiServer' | 'AddEventDispatch'>,
@@ -27,9 +26,8 @@ export function updatePeerPages(
 }
 
 /**
- * Closes a user's open pages on this server. Does not send MeshCentral's event `close`: after that event, MeshCentral
- * handles the end of a page's socket twice. The second time, it sends its peers a message without a session id, and a
- * peer that receives such a message crashes.
+ * Closes a user's open pages here. MeshCentral's event `close` would make it handle the end of a socket twice, and send
+ * peers a message without a session id that crashes them.
  */
 export function closePages({ wssessions }: Pick<MeshWeb, 'wssessions'>, id: string): void {
   for (const page of [...(wssessions?.[id] ?? [])]) page.close()

@@ -11,10 +11,7 @@ export type RefusalWithOldAccount = 'account_unknown' | 'account_limit' | 'issue
 export interface RefusedLogin {
   /** MeshCentral's id of the existing account. */
   readonly from: string
-  /**
-   * MeshCentral's id of the account that belongs to the refused login. The account may not exist yet. Equals `from` if
-   * the account belongs to another issuer (`issuer_changed`).
-   */
+  /** MeshCentral's id of the refused account, which may not exist yet. Equals `from` after `issuer_changed`. */
   readonly to: string
   readonly code: RefusalWithOldAccount
   /** When the login was last refused, in milliseconds since 1970. */
@@ -28,8 +25,7 @@ const MOST_REFUSALS = 50
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Stores refused logins for which an account of the domain has the same e-mail address. Both the IdP and MeshCentral
- * must have verified the address. Only the ids of both accounts are stored, in memory.
+ * Stores refused logins for which an account has the same address, verified by both sides. Keeps both ids, in memory.
  */
 export class RefusedLogins {
   /** When this object began to store refusals, in milliseconds since 1970. */

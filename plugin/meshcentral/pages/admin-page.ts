@@ -37,8 +37,8 @@ const ADDRESS = 'pluginadmin.ashx?pin=meshcompanion'
 const TOKEN_MS = 12 * 60 * 60_000
 
 /**
- * Serves the status page and the page that moves accounts, to site admins of the page's domain only. MeshCentral calls
- * the handlers for every signed-in user, in any domain of the host name. So each handler checks the user.
+ * Serves the status page and the page that moves accounts. MeshCentral calls these handlers for every user, so each
+ * checks for a site admin of the page's domain.
  */
 class MeshAdminPage implements AdminPage {
   readonly #options: AdminPageOptions
@@ -121,8 +121,8 @@ class MeshAdminPage implements AdminPage {
   }
 
   /**
-   * Returns the users of refused logins who probably have an account, and the users of login warnings who have an
-   * account under another id. A user stays in the list until the old account has nothing left to move.
+   * Returns users of refused logins or login warnings who probably have an old account that still has something to
+   * move.
    */
   #waitingUsers(domainKey: string): readonly WaitingUser[] {
     const { status, moves, refusedLogins } = this.#options
@@ -194,10 +194,7 @@ function isAdminHere({ xdomain }: MeshRequest, { siteadmin, domain }: MeshUser):
   return siteadmin === SITE_ADMIN && xdomain?.id === domain
 }
 
-/**
- * Redirects a site admin to the page of the admin's own domain if possible, and otherwise refuses the request.
- * MeshCentral's list of plugins links to the page of the default domain.
- */
+/** Redirects a site admin to the page of the admin's own domain. MeshCentral's list links to the default domain's. */
 function sendElsewhere({ config }: Pick<MeshServer, 'config'>, req: MeshRequest, res: Response, user: MeshUser): void {
   const domain = Object.hasOwn(config.domains, user.domain) ? config.domains[user.domain] : undefined
   const path = domain && (domain.dns === undefined || domain.dns === null) ? domain.url + ADDRESS : undefined

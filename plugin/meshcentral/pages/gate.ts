@@ -21,10 +21,8 @@ export interface GateOptions {
 }
 
 /**
- * Applies MeshCentral's rules for sign-in before each route of a login, as each of MeshCentral's own routes does: the
- * address lists, then the login key and the required header. MeshCentral's limit on wrong passwords does not apply,
- * because these routes accept no password. With the limit, an attacker who guesses passwords could block all users with
- * the same IP address.
+ * Applies MeshCentral's rules for sign-in to each route of a login: address lists, login key and required header. Not
+ * the limit on wrong passwords, with which an attacker could block all users with the same IP address.
  */
 export function loginGate({ server, web, isAnswer }: GateOptions): RequestHandler {
   return (req, res, next) => {
@@ -78,9 +76,8 @@ function hasRequiredHeader({ userrequiredhttpheader }: MeshDomain, { headers }: 
 }
 
 /**
- * Whether an address is in a list of addresses and CIDR ranges, such as MeshCentral's `userAllowedIp` and
- * `userBlockedIp`. As in MeshCentral, IPv4 addresses are compared as IPv4-mapped IPv6 addresses. Unreadable entries
- * match nothing.
+ * Whether an address is in a list of addresses and CIDR ranges. As in MeshCentral, IPv4 counts as IPv4-mapped IPv6.
+ * Unreadable entries match nothing.
  */
 export function isListed(address: string, list: readonly unknown[]): boolean {
   const ip = mapped(address)

@@ -79,9 +79,8 @@ function ownNumber(numbers: Readonly<Record<string, number>>, name: string): num
 }
 
 /**
- * The cookies that carry values through a login. MeshCentral's session cookie cannot carry them: with `sessionSameSite`
- * strict, the browser does not send it on the return from the IdP. Storing values in it would also change the session
- * of a signed-in user.
+ * The cookies that carry values through a login. With `sessionSameSite` strict, the browser does not send the session
+ * cookie on the return from the IdP. It may also belong to a signed-in user.
  */
 const COOKIES = { failure: '__Host-oidc-failure', key: '__Host-oidc-key', deepLink: '__Host-oidc-return' } as const
 const LASTS_S = { failure: 60, key: 600, deepLink: 600 } as const
@@ -156,9 +155,9 @@ export function carrySessionEnded(res: Response): void {
 }
 
 /**
- * Handles `<url>login` before MeshCentral does. If a login failed or a session ended, makes the page show the reason.
+ * Handles `<url>login` first, and shows why a login failed or a session ended.
  *
- * @param domains ids of the domains with the plugin's single sign-on
+ * @param domains ids of the domains with single sign-on
  * @param hasEnded whether a request came with a session that ended
  */
 export function loginPageVisit(domains: ReadonlySet<string>, hasEnded: (req: MeshRequest) => boolean): RequestHandler {
@@ -199,11 +198,10 @@ export function loginPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mes
 }
 
 /**
- * Handles the domain's root page, even in a domain that redirects signed-out users elsewhere. If a signed-out user
- * follows a link, such as to a device, the next login leads to the link's target. If a user's session ended, the user
- * is redirected to the login page, which says so.
+ * Handles the domain's root page. If a signed-out user follows a link, such as to a device, the next login leads there.
+ * If a session ended, redirects to the login page, which says so.
  *
- * @param domains ids of the domains with the plugin's single sign-on
+ * @param domains ids of the domains with single sign-on
  * @param hasEnded whether a request came with a session that ended
  */
 export function rootPageVisit(domains: ReadonlySet<string>, hasEnded: (req: MeshRequest) => boolean): RequestHandler {
@@ -238,8 +236,7 @@ export function rootPageVisit(domains: ReadonlySet<string>, hasEnded: (req: Mesh
  */
 const MOST_ADDRESS_CHARACTERS = 1_000
 /**
- * Limit of a deep link's size in a cookie. Links to a device or a group have some 150 bytes. The limit is low, because
- * a proxy with default settings refuses answers with a few thousand bytes of headers.
+ * Limit of a deep link's size in a cookie. Links have some 150 bytes. Proxies refuse a few thousand bytes of headers.
  */
 const MOST_LINK_BYTES = 600
 /** Whether MeshCentral itself is about to show a message. In that case, the plugin shows none. */
@@ -262,8 +259,8 @@ const DEEP_LINK = new Set([
 const SECRET = new Set(['user', 'pass', 'login', 'ws', 'auth'])
 
 /**
- * Sends the browser to a path. With strict session cookies, sends a small page that reloads, instead of a redirect.
- * After a redirect that began at the IdP, the browser would not send the cookie of its new session.
+ * Sends the browser to a path. A redirect that began at the IdP would lack a strict session cookie, so a page reloads
+ * instead.
  */
 export function sendOn(res: Response, path: string, isStrict: boolean): void {
   if (!isStrict) {
@@ -285,8 +282,7 @@ function sendPage(res: Response, title: string, body: string, head = ''): void {
 }
 
 /**
- * Makes the next visit of the login page say that the user was signed out here, but not at the IdP. The plugin shows
- * its own page, because MeshCentral has no such message.
+ * Makes the login page say once that the user was signed out here, but not at the IdP. MeshCentral has no such message.
  */
 export function showSignedOutOnce(res: Response, { url }: MeshDomain, req: MeshRequest, isStrict: boolean): void {
   carry(res, 'failure', SIGNED_OUT_HERE)

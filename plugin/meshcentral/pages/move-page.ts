@@ -32,10 +32,7 @@ export interface MovePage {
   readonly outcome: 'moved' | 'failed' | null
 }
 
-/**
- * Renders the page on which a site admin moves the rights of one account to another. The page first asks for the two
- * accounts. Then it shows both side by side, with the button that starts the move.
- */
+/** Renders the page that moves the rights of one account to another: first a form, then both accounts with a button. */
 export function movePage(page: MovePage): string {
   const { typed, from, to, look, outcome } = page
   return [

@@ -5,24 +5,18 @@ const IS_PAGE = Symbol('page')
 type PageSocket = MeshSocket & { [IS_PAGE]?: true }
 
 /**
- * Functions for the browser. MeshCentral copies them as text into its page for signed-in users, where the server can
- * call them.
- *
- * `signedOut` reloads the page after its session ended, which leads to the login page. Without it, the page would say
- * that the server is down. `signedOut` does not reload a page that the user is leaving, because that would delay a
- * logout. It stops after five reloads in a minute. Otherwise a page would reload forever if its socket does not send
- * the cookie.
- *
- * `goPageEnd` shows site admins a link to the status page on *My Server*. MeshCentral's list of plugins shows only
- * plugins that were installed through that list.
- *
- * MeshCentral's mobile page calls no functions of plugins. It reloads by itself after 5 seconds.
+ * Functions that MeshCentral copies as text into its page, where the server can call them. Its mobile page calls none,
+ * and reloads by itself after 5 seconds.
  */
 export const PAGE_FUNCTIONS = {
   onWebUIStartupEnd: `function () {
     var plugin = this.meshcompanion;
     window.addEventListener('beforeunload', function () { plugin.leavingAt = Date.now(); });
   }`,
+  /**
+   * Shows site admins a link to the status page on *My Server*. MeshCentral's list has only plugins installed through
+   * it.
+   */
   goPageEnd: `function (page) {
     var place = document.getElementById('p2ServerActions');
     var isAdmin = typeof userinfo == 'object' && userinfo && userinfo.siteadmin === 0xFFFFFFFF;
@@ -37,6 +31,11 @@ export const PAGE_FUNCTIONS = {
     line.appendChild(link);
     place.parentNode.insertBefore(line, place.nextSibling);
   }`,
+  /**
+   * Reloads the page after its session ended, instead of saying that the server is down. Not while the user leaves the
+   * page, which would delay a logout. Stops after five reloads in a minute, in case the socket does not send the
+   * cookie.
+   */
   signedOut: `function (server) {
     var plugin = this;
     var now = Date.now();
@@ -53,10 +52,7 @@ export const PAGE_FUNCTIONS = {
   }`,
 } as const
 
-/**
- * Marks the web socket of a signed-in user's page. The plugin sends messages to marked sockets only. Other sockets lead
- * to devices, which would misinterpret the messages.
- */
+/** Marks the socket of a user's page for the plugin's messages. Sockets to devices would misinterpret them. */
 export function notePage({ ws, path }: MeshRequest): void {
   const socket: PageSocket | undefined = ws
   if (socket && path.endsWith('/control.ashx/.websocket')) socket[IS_PAGE] = true
@@ -69,11 +65,10 @@ export function notePage({ ws, path }: MeshRequest): void {
 const REFUSAL = /^\{"action":"close","cause":"noauth","msg":"noauth/
 
 /**
- * Sends a page to the login page if MeshCentral refuses the page's socket because it has no session. This happens if
- * the session ends between the page and its socket. On a busy machine, seconds pass in between, and another tab may
- * sign out. MeshCentral alone would leave the page at "Unable to perform authentication".
+ * Sends a page to the login page if MeshCentral refuses its socket for lack of a session. On a busy machine, another
+ * tab may sign out seconds before the socket opens. MeshCentral alone would stop at "Unable to perform authentication".
  *
- * A refusal is always the first message on a socket. So the socket's own `send` is restored at the first message.
+ * A refusal is always a socket's first message.
  */
 export function reloadIfRefused(socket: PageSocket): void {
   const { send } = socket

@@ -3,10 +3,8 @@ import type { MeshRequest, MeshWeb } from '../server.ts'
 import { ownSession } from '../sessions/sessions.ts'
 
 /**
- * Lets the pages of the plugin's sessions open web sockets from an address that sent too many wrong passwords.
- * MeshCentral refuses all sockets from such an address. An attacker who guesses passwords may have the same address as
- * a user of the plugin. That user could then sign in, but could use no page. A socket that sends a password is still
- * refused, even if it has a session.
+ * Lets pages of the plugin's sessions open sockets from an address that sent too many wrong passwords. Otherwise an
+ * attacker at a user's address could make all pages useless. Sockets that send a password are still refused.
  */
 export function keepSocketsOpen(web: Pick<MeshWeb, 'checkAllowLogin'>): void {
   replaceFunction(

@@ -147,8 +147,8 @@ export class MeshAccounts implements Accounts {
   }
 
   /**
-   * Saves a new account and reads its id back. Some databases shorten ids or ignore their letter case. After a restart,
-   * an account with a changed id could not be found, or would overwrite another user's record.
+   * Saves a new account and reads its id back. Some databases shorten ids or ignore case. Such an account could replace
+   * another.
    */
   async #saveNew(user: MeshUser): Promise<void> {
     const existing = await this.#storedId(user._id)

@@ -37,20 +37,17 @@ const MOST_NOTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Decides whether an account's login tokens work. A login token (`~t:…`) is MeshCentral's password for programs. The
- * decision depends on the account's logins and on group rules.
+ * Decides whether an account's login tokens work. A login token (`~t:…`) is MeshCentral's password for programs.
  *
- * Each account has up to two records in MeshCentral's database, which survive restarts and which peers can read. One
- * record contains the time when the IdP last admitted the user. The other marks the account's tokens as suspended. They
- * are separate, so that a renewal in progress cannot overwrite a suspension.
+ * Each account has up to two records in MeshCentral's database, which peers can read: when the IdP last admitted the
+ * user, and whether tokens are suspended. As they are separate, a renewal cannot overwrite a suspension.
  *
- * A suspension starts when group rules refuse the user, and ends with the user's next successful login.
+ * A suspension starts when group rules refuse the user, and ends with the next successful login.
  */
 export class MeshLoginTokens implements LoginTokens {
   readonly #options: LoginTokensOptions
   /**
-   * Users whose suspension is in memory only, because it is still being written to the database, or because the write
-   * failed. A login at another server cannot end such a suspension.
+   * Users whose suspension is not, or could not be, written to the database. A login at another server cannot end it.
    */
   readonly #suspended = new Set<string>()
   /** Maps each user to the time when the last login or renewal was written, in milliseconds of `Clock.elapsed`. */
@@ -80,8 +77,8 @@ export class MeshLoginTokens implements LoginTokens {
   /**
    * Decides whether a user's login tokens work now.
    *
-   * @param user MeshCentral's id of the user
-   * @throws Error if the database does not answer. The caller must then refuse the token
+   * @param user MeshCentral's id
+   * @throws Error if the database does not answer. Then refuse the token
    */
   async verdictOn(user: string): Promise<TokenVerdict> {
     const { clock, days } = this.#options

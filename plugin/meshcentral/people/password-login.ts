@@ -31,9 +31,8 @@ export interface PasswordLoginOptions {
 }
 
 /**
- * Reads `custom.password_login` from the `oidc` objects before their validation. So a mistake elsewhere in an object
- * does not admit passwords. All accounts may use passwords if the member is missing or `true`. A list admits its
- * accounts. Any other value admits no account.
+ * Reads `custom.password_login` before validation, so that a mistake elsewhere does not admit passwords. Missing or
+ * `true` admits all accounts, a list its accounts, any other value none.
  */
 export function passwordAccounts(takenDomains: ReadonlyMap<string, Pick<TakenDomain, 'oidc'>>): PasswordAccounts {
   return new Map(
@@ -48,15 +47,12 @@ export function passwordAccounts(takenDomains: ReadonlyMap<string, Pick<TakenDom
 }
 
 /**
- * Enforces `custom.password_login: false`, or a list of accounts.
+ * Enforces `custom.password_login`. A test lists the places in MeshCentral's sources that begin a session or set a
+ * password.
  *
- * - Sign-in: replaces MeshCentral's `authenticate`. All code that accepts a name and a password calls it: forms,
- *   `?user=&pass=`, `x-meshauth` and commands over sockets. Login tokens (`~t:…`) pass through, because they have their
- *   own rules.
- * - Account creation and password reset: {@link PasswordLogin.forms} refuses MeshCentral's forms and the link in its
- *   mail.
- *
- * A test lists the places in MeshCentral's sources that begin a session or set a password.
+ * - Sign-in: replaces `authenticate`, which all code with a name and a password calls: forms, `?user=&pass=`,
+ *   `x-meshauth` and commands over sockets. Login tokens (`~t:…`) have their own rules.
+ * - Account creation and password reset: {@link PasswordLogin.forms} refuses the forms and the mailed link.
  */
 export class PasswordLogin {
   readonly #server: PasswordLoginOptions['server']
@@ -74,10 +70,7 @@ export class PasswordLogin {
     this.#clock = clock
   }
 
-  /**
-   * Replaces MeshCentral's `authenticate`. The replacement refuses a sign-in before the password is compared, so that
-   * no answer reveals whether the password is right.
-   */
+  /** Refuses a sign-in before the password is compared, so that no answer reveals whether it is right. */
   refuseSignIns(web: Partial<Pick<MeshWeb, 'authenticate'>>): void {
     if (this.#accounts.size === 0) return
     replaceFunction(
@@ -169,9 +162,8 @@ export function hidePasswordFields(takenDomains: ReadonlyMap<string, TakenDomain
 }
 
 /**
- * Returns warnings about a domain's `custom.password_login`: listed accounts that do not exist, and a domain in which
- * no site admin can sign in. Returns none about a list in an LDAP domain. There, the list contains login names, but the
- * id of an account is an attribute that the LDAP server chooses, such as `objectGUID`.
+ * Warns about listed accounts that do not exist, and about a domain in which no site admin can sign in. Not about lists
+ * in LDAP domains: they contain login names, but account ids are attributes such as `objectGUID`.
  *
  * @param names the accounts that may sign in with a password
  * @param hasAdminGroups whether groups of the IdP make users site admins

@@ -9,19 +9,18 @@ export function withoutAngleBrackets(text: string): string {
 }
 
 /**
- * Returns the name of a user or group in a form that MeshCentral's pages can show. These pages execute markup in names.
- * So a user who can choose a name at the IdP could run scripts in a site admin's page. Some pages also decode percent
- * escapes, and break at a percent sign that begins no escape.
+ * Makes a name safe for MeshCentral's pages, which execute markup. A user could choose a name that runs scripts in a
+ * site admin's page. Some pages break at a percent sign without an escape.
  */
 export function sanitizeName(name: string): string {
   return withoutAngleBrackets(printableText(name)).replaceAll('%', '％')
 }
 
 /**
- * Refuses an id that could run as a script in a site admin's page, because MeshCentral's reports write ids into their
- * markup unescaped. The characters are not replaced, because the result could be another user's id.
+ * Refuses an id that could run as a script in MeshCentral's reports. Never cleans it, because the result could be
+ * another user's id.
  *
- * @throws LoginError `subject_unusable`, even if the account already exists
+ * @throws LoginError `subject_unusable`, even if the account exists
  */
 export function requireSafeId(domainId: string, id: UserId): void {
   if (!/['"<>&\\`]/.test(id)) return

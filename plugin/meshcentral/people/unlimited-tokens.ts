@@ -4,8 +4,8 @@ import type { Members, MeshDatabase } from '../server.ts'
 import { isOurs } from '../sessions/sealed-cookies.ts'
 
 /**
- * Finds out in which domains accounts of single sign-on have login tokens, for the status page. It asks the database at
- * the start, and whenever the page is opened. The page does not wait for the answer, but shows the previous one.
+ * Finds out in which domains single sign-on accounts have login tokens. Asks the database at each visit of the status
+ * page, which shows the previous answer.
  */
 export class TokenCensus {
   readonly #ask: () => Promise<readonly Members[] | null | undefined>

@@ -14,10 +14,7 @@ import { sanitizeName } from './sanitize-name.ts'
 const OURS = 'oidc'
 const MEMBER = 1
 
-/**
- * Implements {@link UserGroups} with MeshCentral's user groups. It mirrors IdP groups as MeshCentral's built-in
- * strategy does, and also maintains groups that the built-in strategy created.
- */
+/** Implements {@link UserGroups} with MeshCentral's user groups, including those that its built-in strategy created. */
 export class MeshUserGroups implements UserGroups {
   readonly #server: MeshServer
   readonly #web: MeshWeb
@@ -175,10 +172,8 @@ function announceMembership(server: MeshServer, web: MeshWeb, user: MeshUser): v
 }
 
 /**
- * Returns the possible ids of a mirrored group: the id that the built-in strategy gives it, and another id in case the
- * first is taken. The first id is a digest of the name, as in all strategies of MeshCentral. So a group that LDAP or
- * SAML mirrors under the same name has the same first id. The second id is a keyed digest. Otherwise a group could get
- * a name that makes its first id equal to the second id of another group.
+ * Returns the possible ids of a mirrored group. The first is a digest of the name, as in all strategies of MeshCentral,
+ * so LDAP or SAML may have taken it. The second is a keyed digest, so that no name has it as its first id.
  */
 function mirroredIds(domainId: string, name: string): readonly string[] {
   const hashes = [createHash('sha384').update(name), createHmac('sha384', OURS).update(name)]

@@ -4,12 +4,10 @@ import type { SignIn } from '../../host/port.ts'
 import type { MeshCookie } from '../server.ts'
 
 /**
- * The owner of a sealed cookie: the session that the cookie was made for. The owner decides when the cookie stops
- * working.
+ * The owner of a sealed cookie, which decides when the cookie stops working.
  *
- * - `session`: a known session, which began by a login of the plugin or by MeshCentral itself. The cookie stops working
- *   at `until`, or when one of the keys is revoked.
- * - `none`: no session. The cookie works until MeshCentral's own time limit.
+ * - `session`: the session that it was made for. It works until `until`, or until one of the keys is revoked.
+ * - `none`: no session. It works until MeshCentral's own time limit.
  * - `unknown`: a session of the cookie's user that cannot be identified.
  */
 export type CookieOwner =
@@ -44,8 +42,7 @@ export function readOwner({ oidcSession: value, time }: MeshCookie): CookieOwner
   }
   if (typeof sealedAt === 'number') return { kind: 'unknown', sealedAt }
   if (isJsonObject(value)) return { kind: 'none' }
-  // MeshCentral rounds the time of a cookie down to seconds. So a cookie that was sealed in the same second as a
-  // revocation counts as older than the revocation, and is revoked.
+  // MeshCentral rounds a cookie's time down to seconds. So a revocation also covers cookies of the same second.
   return { kind: 'unknown', sealedAt: typeof time === 'number' ? time : 0 }
 }
 

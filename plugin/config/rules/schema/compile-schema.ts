@@ -4,8 +4,8 @@ import type { OidcConfig } from '../../oidc-config.ts'
 import type { MemberSchema } from './member-schema.ts'
 
 /**
- * Returns an ajv instance that compiles schemas. It does not check that the schema itself is valid, because that would
- * double the time for compilation at a server's start. A test checks the schema instead.
+ * Returns an ajv instance that does not check the schema itself. That would double the time to compile it at start, so
+ * a test does it.
  */
 export function createAjv(code: CodeOptions = {}): Ajv {
   const ajv = new Ajv({

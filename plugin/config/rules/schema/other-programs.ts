@@ -1,6 +1,6 @@
 /**
- * Maps each group rule of this plugin to its names in other programs, in lower case and without separators. The plugin
- * must recognize a rule that was copied from another program. If it ignored the rule, every user would be admitted.
+ * Maps each group rule to its names in other programs, in lower case and without separators. An unrecognized rule would
+ * be ignored and admit every user.
  */
 const OUR_NAMES: Readonly<Record<string, readonly string[]>> = {
   'groups.required': [

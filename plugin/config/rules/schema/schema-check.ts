@@ -14,10 +14,9 @@ export interface SchemaCheck {
   /** Whether an `oidc` object matches the schema and has no unknown members. */
   readonly isOidcConfig: (oidc: JsonObject) => oidc is JsonObject & OidcConfig
   /**
-   * Reports all mistakes in the names and types of an `oidc` object. Unknown members of the `oidc` object itself are
-   * warnings, because hosts store their own settings there. Unknown members of `groups` are errors on every host,
-   * because a misspelt rule would admit every user. `unknownKeys` decides whether all other unknown members are errors
-   * or warnings.
+   * Reports all mistakes in names and types. Unknown members of the `oidc` object itself are warnings, because hosts
+   * store settings there. In `groups` they are errors, because a misspelt rule would admit every user. Elsewhere
+   * `unknownKeys` decides.
    */
   readonly findings: (oidc: JsonObject, options: UnknownKeys) => readonly Finding[]
 }

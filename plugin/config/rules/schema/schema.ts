@@ -233,9 +233,7 @@ const GROUPS = table('Write an object, or omit it if no groups are used.', {
 })
 
 /**
- * Returns the schema of the `oidc` object with canonical names, in the order of the specification's tables.
- *
- * @param presets the presets that may be chosen, with the members that they add
+ * Returns the schema of the `oidc` object, with canonical names in the specification's order and the presets' members.
  */
 export const oidcSchema = (presets: readonly PresetRules[]): MemberSchema => ({
   ...table('Write an object with at least `issuer` and `client`.', {

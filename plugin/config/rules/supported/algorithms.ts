@@ -79,8 +79,8 @@ function authentication(client: JsonObject, endpoint: string): readonly Finding[
   return []
 }
 
-// Checks the algorithms of one kind of encryption. An `…_enc` member requires its `…_alg` member. Source: OpenID
-// Connect Dynamic Client Registration 1.0, section 2.
+// Checks one kind of encryption: `…_enc` requires `…_alg`. Source: OpenID Connect Dynamic Client Registration 1.0,
+// section 2.
 function encryption(client: JsonObject, prefix: string): readonly Finding[] {
   const alg = `${prefix}_alg`
   const enc = `${prefix}_enc`
@@ -93,8 +93,8 @@ function encryption(client: JsonObject, prefix: string): readonly Finding[] {
   ]
 }
 
-// Reports encryption of unsigned request objects. Encryption alone does not identify the client, so only signed request
-// objects may be encrypted (RFC 9101, section 6.1).
+// Only signed request objects may be encrypted, because encryption does not identify the client (RFC 9101, section
+// 6.1).
 function unsignedRequest(client: JsonObject): readonly Finding[] {
   const name = 'request_object_signing_alg'
   if (client.request_object_encryption_alg === undefined || client[name] !== undefined) return []

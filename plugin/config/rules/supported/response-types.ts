@@ -38,8 +38,8 @@ export function checkResponseTypes(oidc: JsonObject): readonly Finding[] {
   })
 }
 
-// Refuses query response modes for ID tokens, because a token in an address would end up in logs and histories. Source:
-// OAuth 2.0 Multiple Response Type Encoding Practices, section 5.
+// Refuses query response modes for ID tokens, which would end up in logs and histories. Source: OAuth 2.0 Multiple
+// Response Type Encoding Practices, section 5.
 export function checkResponseMode(oidc: JsonObject): readonly Finding[] {
   const client = isJsonObject(oidc.client) ? oidc.client : {}
   const first = firstResponseType(oidc)

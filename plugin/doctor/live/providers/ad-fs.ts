@@ -15,7 +15,7 @@ const SCOPES = [
 ]
 
 /**
- * Active Directory Federation Services, recognized by the path of its issuer.
+ * Active Directory Federation Services.
  *
  * @see https://learn.microsoft.com/windows-server/identity/ad-fs/development/ad-fs-openid-connect-oauth-concepts
  */

@@ -24,8 +24,8 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
 ]
 
 /**
- * Checks the configuration for the usual mistakes with its provider. Returns one verdict for each mistake, or the
- * verdict `ok` if there are none. Returns no verdict if the provider is unknown.
+ * Returns a verdict for each usual mistake with the provider, or `ok` without mistakes. Returns none for other
+ * providers.
  */
 export function judgeProvider(configuration: AskedProvider): readonly Verdict[] {
   const question = 'provider'

@@ -11,7 +11,7 @@ import {
 } from './known-provider.ts'
 
 /**
- * SSO Server on a Synology NAS. The administrator chooses its host name, so it is recognized by its path.
+ * SSO Server on a Synology NAS. Its host name varies, its path does not.
  *
  * @see https://kb.synology.com/en-global/DSM/help/SSOServer/sso_server_general_setting
  */
