@@ -6,19 +6,9 @@ import { type MeshSocket, type MeshWeb, meshRequest } from './server.ts'
 type Handle = (req: IncomingMessage & { readonly ws?: MeshSocket }, res: ServerResponse, next?: unknown) => void
 
 /**
- * Removes cookies from answers that a cache may keep. MeshCentral renews its session cookie once a minute, with any
- * answer. Some caches store `Set-Cookie` together with a file, such as Nginx Proxy Manager with its option "Cache
- * Assets". The next user who requests the file would then be signed in as another user. Pages and keep-alive requests
- * still renew sessions.
- *
- * This middleware also adds `Secure` to cookies of the plugin's sessions.
- *
- * It also keeps answers from starting an empty session. MeshCentral sets an empty session with each answer to a request
- * without a session. A late answer would overwrite the cookie of a login that another tab has finished in the meantime.
- * If several tabs signed in, none would stay signed in.
- *
- * Install it before any middleware that sets cookies. The answers of web relays stay unchanged, because a device's own
- * web server made them.
+ * Corrects the cookies of answers: keeps them out of caches, removes empty sessions, and adds `Secure`. Install it
+ * before any middleware that sets cookies. Answers of web relays stay unchanged, because a device's own web server made
+ * them.
  */
 export function keepCookiesFromCaches({ app, args }: Partial<Pick<MeshWeb, 'app' | 'args'>>): void {
   // An unknown version of MeshCentral may lack `app`.
@@ -54,8 +44,8 @@ const EMPTY_SESSION = /^xid=e30=(?:;|$)/
 const SESSION_COOKIE = /^xid(?:\.sig)?=/
 
 /**
- * Removes the cookie of an empty session from an answer. Keeps the cookie if the request had a session, because the
- * empty session then signs the user out.
+ * Removes the cookie of an empty session, which MeshCentral adds to each answer without a session. A late answer would
+ * sign out a login that another tab has finished. Keeps it if the request had a session, to sign the user out.
  */
 function removeEmptySessions(req: IncomingMessage, res: ServerResponse): void {
   const cookies = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
@@ -79,8 +69,9 @@ function addSecure(res: ServerResponse): void {
 }
 
 /**
- * Removes the cookies from files and from answers marked `public`. Marks other answers as `private`, so that shared
- * caches do not store them. Source: RFC 9111, sections 3 and 7.3.
+ * Keeps cookies out of caches (RFC 9111, sections 3 and 7.3). MeshCentral renews its session cookie once a minute, with
+ * any answer. Some caches store it with a file, such as Nginx Proxy Manager with "Cache Assets". The next user would
+ * then be signed in as another user. Pages and keep-alive requests still renew sessions.
  */
 function keepFromCaches(url: string, res: ServerResponse): void {
   const cacheControl = String(res.getHeader('Cache-Control') ?? '')

@@ -5,8 +5,8 @@ import type { HostApp } from '../routes/route-table.ts'
 import { layersOf } from './router-layers.ts'
 
 /**
- * Refuses stores that each process would have separately, and a missing secret. Otherwise a process would accept
- * sessions that another process has ended, or could not finish logins that another process began.
+ * Refuses stores that processes do not share, and a missing secret. Otherwise a process would accept sessions that
+ * another process ended, or could not finish its logins.
  *
  * @throws TypeError
  */
@@ -34,21 +34,21 @@ export function checkShared(app: HostApp, { secret, sessions, accounts, groups }
 }
 
 /**
- * Whether the store is the MemoryStore of express-session. Compares the name of its class. `instanceof` would fail,
- * because the server loads its own copy of express-session.
+ * Whether the store is express-session's MemoryStore. Compares names, because the server loads its own copy of the
+ * class.
  */
 function isMemoryStore(store: object | undefined): boolean {
   return store?.constructor?.name === 'MemoryStore'
 }
 
 /**
- * Returns the store of the express-session middleware that `app` uses. Returns undefined if it cannot be found, for
- * example inside another function. The middleware sets `sessionStore` on each request, so this function passes it a
- * request without a client. The middleware saves nothing, because that request never gets an answer.
+ * Returns the store of the express-session middleware in `app`. Undefined if it is not found, for example inside
+ * another function.
  */
 function sessionStoreOf(app: HostApp): object | undefined {
   for (const { handle } of layersOf(app)) {
     if (typeof handle !== 'function' || handle.name !== 'session') continue
+    // The middleware sets `sessionStore` on each request. It saves nothing, because this request never gets an answer.
     const request: IncomingMessage & { sessionStore?: object } = new IncomingMessage(new Socket())
     request.url = '/'
     try {

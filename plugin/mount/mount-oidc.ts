@@ -45,8 +45,8 @@ export interface MountOptions {
   /** Base URLs that replace those of the vendors. For sovereign clouds and tests. */
   readonly presets?: PresetUrls
   /**
-   * Files with this client's private keys and certificate, by domain key. They replace `domains.<key>.oidcCredentials`.
-   * The files are read only once, during the call.
+   * Files with the client's private keys and certificate, by domain key. They replace `domains.<key>.oidcCredentials`.
+   * Read only once.
    */
   readonly credentials?: Readonly<Record<string, CredentialFiles>>
   /**
@@ -55,9 +55,8 @@ export interface MountOptions {
    */
   readonly configFolder?: string
   /**
-   * Sends the plugin's requests instead of its own HTTP client. For a proxy, set the environment variables instead;
-   * this `fetch` bypasses them. The limits on time, size, redirects and plain HTTP still apply. This `fetch` cannot
-   * present a client certificate, so the plugin does not use it for a domain that has a certificate.
+   * Replaces the plugin's HTTP client, except for domains with a client certificate. For a proxy, set the environment
+   * variables instead; this `fetch` bypasses them. The limits on time, size, redirects and plain HTTP still apply.
    */
   readonly fetch?: typeof globalThis.fetch
   /** The log for the plugin's own messages. Default: JSON lines on stdout. */
@@ -68,13 +67,13 @@ export interface MountOptions {
    */
   readonly unknownKeys?: 'error' | 'warn'
   /**
-   * Whether a preset's member in the custom object, such as `tenant_id`, selects that preset even without
-   * `custom.preset`. A configured issuer then replaces the preset's issuer. Default: false.
+   * Whether a preset's member in the custom object, such as `tenant_id`, selects that preset. A configured issuer then
+   * replaces the preset's. Default: false.
    */
   readonly inferPresets?: boolean
   /**
-   * Whether several processes serve the same sessions. If true, the call requires `host.secret`. It also requires
-   * stores of sessions, revocations, accounts and groups that all processes share. Default: false.
+   * Whether several processes serve the same sessions. Requires `host.secret`, and shared stores of sessions,
+   * revocations, accounts and groups. Default: false.
    */
   readonly shared?: boolean
   /**
@@ -115,9 +114,8 @@ export interface Oidc {
   /** Returns the buttons for a domain's login page. Returns no buttons if the domain's configuration has errors. */
   loginOptions(domainKey: string): readonly LoginOption[]
   /**
-   * Returns the account that the browser is signed in to, in the domain of the request. Returns undefined if the
-   * browser is not signed in there through the plugin, or if the account was removed or locked. Rejects if a store
-   * fails.
+   * Returns the account that the browser is signed in to through the plugin, in the request's domain. Undefined if
+   * there is none, or if it is locked. Rejects if a store fails.
    */
   account(req: IncomingMessage): Promise<Account | undefined>
   /**
@@ -127,27 +125,24 @@ export interface Oidc {
    */
   loginUrl(req: IncomingMessage): string | undefined
   /**
-   * Asks the IdP whether the browser's session is still active there. Use it before important actions, because an IdP's
-   * logout message may get lost. Reuses an answer for 10 s. Never rejects. To be safe, treat every result except
-   * `active` as signed out.
+   * Asks the IdP whether the browser's session is still active there. Use it before important actions, because a logout
+   * message may get lost. Reuses an answer for 10 s. Never rejects. Treat every result except `active` as signed out.
    */
   introspect(req: IncomingMessage): Promise<SessionState>
   /** Returns the state of each domain, for an administrator's page. Sends no request. */
   status(): readonly DomainStatus[]
   /**
-   * Stops all background work. First lets running session renewals finish and store their tokens, for at most 12 s.
-   * Close the store of the host's sessions only after this promise has resolved. The routes stay registered, but all of
-   * their requests fail.
+   * Stops all background work. Waits at most 12 s for session renewals to store their tokens, so close the session
+   * store afterwards. The routes stay registered, but their requests fail.
    */
   close(): Promise<void>
 }
 
 /**
- * Mounts single sign-on like `registerOidc`, but synchronously, for a server that needs the routes registered when the
- * call returns.
+ * Mounts single sign-on like `registerOidc`, but synchronously.
  *
- * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` is true but the
- *   secret or a shared store is missing
+ * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` lacks the
+ *   secret or a shared store
  */
 export function mountOidc(
   app: HostApp,
@@ -225,7 +220,7 @@ export function mountOidc(
 }
 
 /**
- * Reads the configuration of each domain, with the paths at which the host serves the domains.
+ * Reads the configuration of each domain.
  *
  * @param readFile reads a file like `readFileSync`
  * @param meshCentral whether to read the configuration as MeshCentral does
@@ -251,8 +246,7 @@ export function readOptions(
 }
 
 /**
- * Refuses a secret that is too short, for example because an environment variable is unset. The secret encrypts
- * cookies, so a stranger who guesses it can forge cookies.
+ * Refuses a short secret, for example from an unset environment variable. A stranger who guesses it can forge cookies.
  */
 function checkSecret({ secret }: Host): void {
   if (secret !== undefined && secret.length < LEAST_SECRET_CHARACTERS) {

@@ -7,7 +7,7 @@ export interface ReadOptions extends Omit<ConfigReadOptions, 'presets'> {
 }
 
 /**
- * Reads a server's whole configuration. Returns frozen settings for each domain, or all errors at once. One domain's
- * errors do not affect another domain. Never throws, even for a malformed `config`.
+ * Reads a server's configuration: for each domain, frozen settings or all errors at once. Never throws, even for a
+ * malformed `config`.
  */
 export const readDomains: (config: unknown, options?: ReadOptions) => Readings = domainReader(PRESETS)

@@ -3,8 +3,7 @@ import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 /**
  * Returns the text of a file. Throws like `readFileSync`.
  *
- * @param maxBytes limit of the file's size. If the file is larger, reading stops one byte after the limit. Undefined to
- *   read the whole file
+ * @param maxBytes size limit. Of a larger file, one byte more is read. Undefined: no limit
  */
 export function readTextFile(file: string, maxBytes?: number): string {
   if (maxBytes === undefined) return readFileSync(file, 'utf8')

@@ -3,8 +3,8 @@ import type { DomainReading } from '../config/read.ts'
 import type { Host } from '../host/port.ts'
 
 /**
- * Logs a domain's configuration errors and warnings to the authentication log. Deprecated keys are logged there because
- * the specification requires it, and errors because they prevent logins.
+ * Writes a domain's configuration errors and warnings to the authentication log. The specification requires it for
+ * deprecated keys.
  */
 export function reportReading(
   host: Pick<Host, 'authLog'>,

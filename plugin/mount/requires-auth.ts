@@ -10,13 +10,12 @@ export type Middleware = (req: IncomingMessage, res: ServerResponse, next: (erro
  * Returns a middleware that lets only signed-in users reach the handlers after it. Handlers find the account in
  * `res.locals.account`.
  *
- * A browser that opens a page without being signed in is redirected to the IdP, and after the login back to that page.
- * Any other request gets 401, because a script cannot follow a redirect to another site, and a form would lose its
- * posted data. A user with a removed or locked account counts as not signed in. If a store fails, the error goes to the
- * server's error handler, and no later handler runs.
+ * If a browser opens a page without a login, it is redirected to the IdP, and afterwards back to the page. Other
+ * requests get 401, because scripts cannot follow a redirect to another site, and forms would lose their data. Removed
+ * and locked accounts count as not signed in. If a store fails, the server's error handler gets the error.
  *
- * Register it after `session(…)`. It sets `Cache-Control: no-store` on every response, so that no cache shows the
- * response to another user. A later handler may set another value.
+ * Register it after `session(…)`. It sets `Cache-Control: no-store`, so that no cache shows the response to another
+ * user. A later handler may change that.
  *
  * @example app.get('/devices', requiresAuth(oidc), (_req, res) => res.json(res.locals.account))
  *

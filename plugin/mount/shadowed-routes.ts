@@ -3,16 +3,12 @@ import type { HostApp } from '../routes/route-table.ts'
 import type { RoutePaths } from '../routes/strategy.ts'
 import { layersOf, nestedLayers, type RouterLayer } from './router-layers.ts'
 
-/**
- * A path for which no server has a page of its own. A route that matches even this path is a general one. It is not
- * reported, because it was not written for the plugin's path.
- */
+/** A path for which no server has a page. A route that matches it is a general one, which is not reported. */
 const NO_PAGE = 'no-page-of-this-server'
 
 /**
- * Warns about routes of the server at one of the plugin's paths, if they were registered before the plugin's. Express
- * then calls the server's route. For example, an earlier `/logout` would leave the user signed in at the IdP, so that
- * the next login asks for no password.
+ * Warns about earlier routes of the server at the plugin's paths, because Express calls these instead. For example, the
+ * server's `/logout` would leave the user signed in at the IdP.
  *
  * Detects `app.get`, `app.post` and `app.all`, also on mounted routers. Ignores `app.use`, because its handlers may
  * pass requests on.

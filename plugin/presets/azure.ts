@@ -52,12 +52,8 @@ function checkTenant(tenantId: unknown): readonly Finding[] {
 const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad']
 
 /**
- * The preset's behavior in logins. By default, it reads the directory's groups from Microsoft Graph. If a groups claim
- * is configured, it reads the claim instead. A rule matches a group's object id or its display name.
- *
- * If no claim is configured, the token's `groups` claim replaces the request to Graph in one case: every rule contains
- * object ids, and no groups are mirrored. Otherwise display names in rules would not match, and mirrored groups would
- * change their names. By default, the claim also contains groups that the user is in through other groups.
+ * The preset's behavior in logins. Reads groups from Microsoft Graph, or from the configured groups claim. A rule
+ * matches a group's object id or its display name.
  *
  * @see https://learn.microsoft.com/graph/api/user-list-memberof
  * @see https://learn.microsoft.com/graph/api/user-list-transitivememberof
@@ -134,9 +130,8 @@ async function groupMemberships(
 }
 
 /**
- * Whether the token contains no groups, but states that the user is in groups. If there are more than 200 groups, the
- * token names an address where they can be read. An ID token that arrives through the browser contains no groups if
- * there are more than 5, and names no address.
+ * Whether the token omits the user's groups. With more than 200 groups, it names an address where they can be read. An
+ * ID token through the browser omits more than 5, and names no address.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
@@ -148,8 +143,8 @@ function isOverage(claims: Claims): boolean {
 }
 
 /**
- * Returns the groups in the token itself if all rules contain object ids and no groups are mirrored. Otherwise returns
- * undefined.
+ * Returns the groups in the token if all rules contain object ids and no groups are mirrored. Names would not match
+ * otherwise, because the claim contains ids. By default, it also contains groups that the user is in through others.
  */
 function idsInToken(claims: Claims, groups: GroupSettings | null): readonly Membership[] | undefined {
   if (groups?.sync !== false) return undefined
@@ -181,8 +176,8 @@ function groupByName(entry: unknown): Membership | undefined {
 }
 
 /**
- * Reads a group of Microsoft Graph if a groups claim with ids is configured. The group's name is its id, as in the
- * claim, so that mirrored groups keep their names.
+ * Reads a group of Microsoft Graph. Its name is its id, as in the groups claim, so that mirrored groups keep their
+ * names.
  */
 function groupById(entry: unknown): Membership | undefined {
   const { id, displayName } = membersOf(entry)

@@ -1,11 +1,9 @@
 /**
- * Whether the vendor granted none of the requested group scopes. The user may have declined them, or removed them from
- * the address of the authorization request. The user then counts as a member of no group. If the memberships counted as
- * unknown instead, a former administrator could keep the rights by declining.
+ * Whether the vendor granted none of the requested group scopes, because the user declined or removed them. The user
+ * then counts as a member of no group. Otherwise a former administrator could keep the rights by declining.
  *
- * @param requested the group scopes that the login requested
  * @param granted the granted scopes. Null or undefined if the vendor does not name them, which means that it granted
- *   all requested scopes (RFC 6749, section 5.1)
+ *   all (RFC 6749, section 5.1)
  */
 export function isGroupScopeDeclined(
   requested: readonly string[],

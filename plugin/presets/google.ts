@@ -53,13 +53,12 @@ function checkCustomer(customerId: unknown): readonly Finding[] {
 }
 
 /**
- * The preset's behavior in logins. It reads groups from the Cloud Identity API. If a customer id is configured, it
- * reads the groups of the workspace. Otherwise it reads those of an identity source, which maps groups of another
- * directory.
+ * The preset's behavior in logins. Reads groups from the Cloud Identity API: with a customer id, those of the
+ * workspace, otherwise those of an identity source, which maps another directory.
  *
- * A rule matches a group's resource name, its address or its display name. Display names are not unique, and a group of
- * another company can have any name. If the API does not allow a search that is limited to the company, a rule matches
- * addresses only. Companies must prove that they own the domain of an address.
+ * A rule matches a group's resource name, address or display name. If the API does not allow a search within the
+ * company, a rule matches only addresses. Another company's group can have any name, but companies must prove that they
+ * own an address's domain.
  *
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchDirectGroups
  * @see https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships/searchTransitiveGroups
@@ -170,8 +169,8 @@ function groupOfCompany(entry: unknown): Membership | undefined {
 }
 
 /**
- * Reads a group of any company. Rules match such a group by its address only. Returns null if the group's id has a
- * namespace or is not an address, because no rule can match that group.
+ * Reads a group of any company, which rules match only by its address. Returns null if its id has a namespace or is no
+ * address.
  */
 function groupOfAnyCompany(entry: unknown): Membership | null | undefined {
   const { group, groupKey } = membersOf(entry)

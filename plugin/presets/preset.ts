@@ -20,9 +20,8 @@ export interface Evidence {
 }
 
 /**
- * Defines the preset of one vendor: its configuration rules, and its behavior in a login. Each definition has its own
- * file. `Name` and `Url` are the names of the preset and of its base URLs, which administrators and callers of
- * `registerOidc` use.
+ * The preset of one vendor: its configuration rules, and its behavior in a login. `Name` and `Url` are the names of the
+ * preset and of its base URLs.
  */
 export interface PresetDefinition<Name extends string = string, Url extends string = string>
   extends PresetRules<Name, Url> {
@@ -45,9 +44,9 @@ export interface Preset {
   /** Returns the claims, with the vendor's substitutes for missing standard claims. */
   claims(claims: Claims): Claims
   /**
-   * Returns the groups that the user is in. Called only if groups are configured.
+   * Returns the user's groups. Called only if groups are configured.
    *
-   * @throws Error if the groups cannot be read. The message contains the reason and no secret
+   * @throws Error if the groups cannot be read, with the reason and no secret
    */
   memberships(evidence: Evidence, settings: DomainSettings): Promise<Memberships>
 }

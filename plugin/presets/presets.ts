@@ -7,8 +7,8 @@ import type { Preset, PresetDefinition } from './preset.ts'
 import type { VendorAccess } from './vendor-api.ts'
 
 /**
- * All presets. To add one, write a {@link PresetDefinition} in a file of its own in this folder, and add it here. The
- * schema, the checks, the callback path, the login and the type of the `presets` option then include it.
+ * All presets. To add one, write a {@link PresetDefinition} in its own file, and list it here. The schema, checks,
+ * callback path, login and `presets` option then include it.
  */
 export const PRESETS = [google, azure] as const
 

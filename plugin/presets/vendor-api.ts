@@ -57,7 +57,7 @@ export class RefusedPage extends Error {
  * Reads all pages of a list of groups, starting at the first address.
  *
  * @throws RefusedPage if the vendor refuses a page
- * @throws Error if a page is missing or unusable. An incomplete list is never returned
+ * @throws Error if a page is missing or unusable
  */
 export async function readPages(first: URL, reader: PageReader): Promise<readonly Membership[]> {
   const { signal, clear } = deadlineSignal(reader.clock, reader.totalMs)

@@ -23,11 +23,8 @@ export interface ConfigurationDeps {
 }
 
 /**
- * Builds openid-client's configurations for one domain. A configuration combines the IdP's metadata, this server's
- * authentication method, and a `fetch` that adapts requests and answers to the library.
- *
- * The shared configuration is built at the first request. If discovery later returns new metadata, the next request
- * replaces it. `create` always builds a new one.
+ * Builds openid-client's configurations for one domain: the IdP's metadata, this server's authentication method, and a
+ * `fetch` that adapts requests and answers to the library. New metadata replaces the shared configuration.
  */
 export class ClientConfigurations {
   readonly #settings: DomainSettings
@@ -78,9 +75,8 @@ export class ClientConfigurations {
 }
 
 /**
- * Sends the redirect address in token requests exactly as in the authorization request (RFC 6749, section 4.1.3). By
- * itself, openid-client sends the normalized address of the callback without the query. Many IdPs compare the two
- * addresses character by character.
+ * Sends the redirect address in token requests exactly as in the authorization request (RFC 6749, section 4.1.3).
+ * openid-client would normalize it, but many IdPs compare characters.
  */
 function withExactRedirect(fetch: Fetch, redirectUri: string): Fetch {
   return (url, init) => {

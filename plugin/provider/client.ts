@@ -38,10 +38,7 @@ export interface ClientDeps extends AuthorizationDeps {
   readonly clock: Clock
   readonly issuer: Issuer
   readonly keySet: KeySet
-  /**
-   * The client secret, if it is read from a file. `settings.client.client_secret` then returns the secret that was last
-   * read. Null if the configuration contains the secret itself.
-   */
+  /** The client secret, if it is read from a file, as in `settings.client.client_secret`. Otherwise null. */
   readonly secret: ClientSecret | null
   /** The claims that a login reads. If the ID token has all of them, UserInfo is not requested. */
   readonly claims: readonly string[]
@@ -76,8 +73,7 @@ export function createProviderClient(settings: DomainSettings, deps: ClientDeps)
   )
   return {
     async authorizationUrl(transaction, hints = {}) {
-      // The client secret signs the request. If the secret is outdated, the IdP shows its refusal only to the browser,
-      // so this server could not react. Reload the secret first.
+      // Reload the secret that signs the request, because the IdP would show a refusal only to the browser.
       if (isShared(client.request_object_signing_alg)) secret?.reload()
       const metadata = await issuer.metadata()
       const config = configurations.shared(metadata)

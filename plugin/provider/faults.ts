@@ -36,8 +36,8 @@ export function translateUserInfoFault(error: unknown): LoginError {
 const UNACCEPTABLE: readonly unknown[] = ['ANSWER_TOO_LARGE', 'PLAIN_HTTP']
 
 /**
- * Returns the error if UserInfo refused the request or did not answer. Returns undefined if an answer arrived but its
- * content is wrong. An answer that is too large is wrong too, so that an attacker cannot hide a claim by its size.
+ * Returns the error if UserInfo refused the request or did not answer. A too large answer is no outage, so that an
+ * attacker cannot hide a claim by its size.
  */
 export function userInfoOutage(error: unknown): LoginError | undefined {
   if (knownFault(error)) return undefined
@@ -57,8 +57,8 @@ function knownFault(error: unknown): LoginError | undefined {
 }
 
 /**
- * Translates a wrong issuer (`iss`) in an authorization response. The parameter prevents an attack that mixes up two
- * IdPs. Returns undefined if the error has another reason. Source: RFC 9207, section 2.4.
+ * Translates a wrong `iss` in an authorization response: perhaps an attack that mixes up two IdPs (RFC 9207, section
+ * 2.4).
  */
 function issuerParameterFault(error: unknown): LoginError | undefined {
   const fault = causes(error).find(isIssuerFault)

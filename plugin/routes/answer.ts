@@ -9,9 +9,8 @@ export function answerOf(req: Request): URLSearchParams {
   if (req.method !== 'POST') return new URLSearchParams(queryOf(req.originalUrl))
   const answer = new URLSearchParams()
   for (const [name, field] of Object.entries(membersOf(req.body))) {
-    // Keep a repeated field repeated, so that it is refused later. Otherwise two functions could read different values.
-    // If the host's parser turned a field into an object, read the field as empty. It is then refused as an empty
-    // field.
+    // Keep a repeated field repeated, so that it is refused. Otherwise two functions could read different values. A
+    // field that the parser made an object becomes empty, and is refused too.
     for (const value of [field].flat()) answer.append(name, typeof value === 'string' ? value : '')
   }
   return answer

@@ -1,9 +1,9 @@
 /**
- * Returns a small HTML page. It uses the browser's light or dark colors.
+ * Returns a small HTML page in the browser's light or dark colors.
  *
  * @param title plain text without markup characters
  * @param body HTML markup
- * @param head additional HTML markup for the `head` element
+ * @param head additional HTML markup
  */
 export function smallPage(title: string, body: string, head = ''): string {
   return (

@@ -7,18 +7,15 @@ import type { Host, Tokens } from '../host/port.ts'
 import type { ProviderClient } from '../provider/client.ts'
 
 /**
- * How long the state of a session is reused, in milliseconds. A host may ask for the state at each of its requests.
- * Most of these must not cause a request to the IdP.
+ * How long the state of a session is reused, in milliseconds, because a host may ask for it at each of its requests.
  */
 const FRESH_MS = 10_000
 /** Limit of remembered session states. Beyond it, the oldest are dropped. */
 const MOST_ANSWERS = 10_000
 
 /**
- * The state of a session at its IdP. `unknown` has one of these reasons:
- *
- * - The session has no token, or its access token has expired.
- * - The IdP has no introspection endpoint, or did not answer.
+ * The state of a session at its IdP. `unknown` if the session has no valid token, or if the IdP has no introspection
+ * endpoint or did not answer.
  */
 export type SessionState = 'active' | 'ended' | 'unknown'
 
@@ -30,8 +27,8 @@ export interface IntrospectedDomain {
 }
 
 /**
- * Returns a function that asks the IdP whether the browser's session is still active there. An answer is reused for 10
- * s, even if it is `unknown`. The function never rejects.
+ * Returns a function that asks the IdP for the state of the browser's session. It reuses answers for 10 s, and never
+ * rejects.
  */
 export function createIntrospection(
   domains: readonly IntrospectedDomain[],

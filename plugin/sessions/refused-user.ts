@@ -18,13 +18,10 @@ export interface RefusedUser {
 type RefusingHost = Pick<Host, 'accounts' | 'groups' | 'loginTokens' | 'authLog' | 'clientAddress'>
 
 /**
- * Locks out a user who has an account but is in none of the groups in `groups.required`. Ends the sessions, suspends
- * the login tokens, and revokes what group rules gave the account.
+ * Locks out a user who is in none of the groups in `groups.required`: ends the sessions, suspends the login tokens, and
+ * revokes what group rules gave. Never rejects, but logs failures.
  *
- * Call it after a login, or after a renewal that returned the groups. Never call it if the memberships are unknown or
- * the login was not verified. Otherwise a stranger could lock users out.
- *
- * Never rejects. If one step fails, the others continue, and the failure is logged to the authentication log.
+ * Call it only if the login was verified and the memberships are known. Otherwise a stranger could lock users out.
  */
 export async function lockOutRefusedUser(host: RefusingHost, user: RefusedUser): Promise<void> {
   const { settings, userId, req } = user

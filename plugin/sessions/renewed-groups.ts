@@ -17,10 +17,10 @@ export interface RenewedGroupsDeps {
 }
 
 /**
- * Applies the same group rules as at a login after a renewal, if the new ID token has the groups claim. Also records
- * that the account's login tokens may continue to work. Never rejects. Logs a failure and skips the remaining changes.
+ * Applies the group rules after a renewal, if the new ID token has the groups claim. Also confirms the account's login
+ * tokens. Never rejects, but logs failures.
  *
- * @returns false if the rules no longer admit the user. The user's sessions have then ended
+ * @returns false if the rules no longer admit the user, whose sessions have then ended
  */
 export async function followRenewedGroups(
   session: OpenSession,

@@ -4,18 +4,17 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { Renewed } from '../provider/tokens/renewal.ts'
 import { introspectTokens } from './introspection.ts'
 
-/**
- * The outcome of checking a session.
- *
- * - `active`: the session is still alive at the IdP.
- * - `unknown`: the session was not checked this time, for example because another process checks it.
- * - `unchecked`: the session can never be checked, because it has no refresh token and its access token cannot be
- *   introspected.
- * - `refused`: the IdP renewed the session, but group rules no longer admit its user.
- * - an object: the session ended at the IdP. `reason` is the IdP's refusal, or the error of the new tokens. It is null
- *   if the IdP reported the access token as inactive.
- */
-export type CheckOutcome = 'active' | 'unknown' | 'unchecked' | 'refused' | { readonly reason: LoginError | null }
+/** The outcome of checking a session. `active`: the session is still alive at the IdP. */
+export type CheckOutcome =
+  | 'active'
+  /** The session was not checked this time, for example because another process checks it. */
+  | 'unknown'
+  /** The session can never be checked: it has no refresh token, and its access token cannot be introspected. */
+  | 'unchecked'
+  /** The IdP renewed the session, but group rules no longer admit its user. */
+  | 'refused'
+  /** The session ended at the IdP. `reason` is null if the IdP reported the access token as inactive. */
+  | { readonly reason: LoginError | null }
 
 export interface CheckDeps {
   readonly client: Pick<ProviderClient, 'introspect' | 'renew'>
@@ -38,8 +37,8 @@ export interface CheckDeps {
 }
 
 /**
- * Checks whether a session is still alive at the IdP. If not, ends the session on this server. Renews the session with
- * its refresh token (RFC 6749, section 6). If it has none, introspects its access token.
+ * Renews a session (RFC 6749, section 6) or, without a refresh token, introspects its access token. If it ended at the
+ * IdP, ends it here.
  *
  * @throws the error that prevented an answer; the session then continues
  */

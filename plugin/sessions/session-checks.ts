@@ -19,8 +19,8 @@ const LOOK_MS = 10_000
  */
 const CLOSE_MS = 12_000
 /**
- * When to check a user's other sessions again after the IdP ended one session, in milliseconds. Keycloak reports some
- * ended sessions as active until its logout token is answered.
+ * When to check other sessions again, in milliseconds. Keycloak calls some ended ones active until its logout token is
+ * answered.
  */
 const AGAIN_MS = [1_000, 30_000]
 
@@ -88,8 +88,8 @@ export class SessionChecks {
   }
 
   /**
-   * Begins no further check, and waits up to 12 s for the renewals under way. Some IdPs accept each refresh token only
-   * once, so losing the answer to a renewal would end the session. Never rejects.
+   * Begins no further check, and waits up to 12 s for renewals, because a lost answer may end the session. Never
+   * rejects.
    */
   async close(): Promise<void> {
     this.#isClosed = true

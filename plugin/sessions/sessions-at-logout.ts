@@ -10,12 +10,11 @@ export interface SessionsAtLogout {
 }
 
 /**
- * Returns a user's open sessions when the IdP ends one or all of them, so that the sessions that do not end can be
- * checked. Some IdPs end several sessions but send a logout token for only one. For example, Keycloak does so when an
- * administrator ends all sessions of a user.
+ * Returns a user's open sessions when the IdP ends one or all of them, to check those that do not end. When an
+ * administrator ends all sessions of a user, Keycloak sends a logout token for only one.
  *
- * Call this before the session ends on this server. If the IdP does not name the user, only that session identifies the
- * user. Do not read the tokens of the sessions that end, because their stored data may be partly removed.
+ * Call this before the session ends here, because only that session may identify the user. Do not read the tokens of
+ * the sessions that end, because they may be partly removed.
  */
 export async function sessionsAtLogout(
   sessions: Sessions,

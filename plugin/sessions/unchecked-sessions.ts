@@ -6,8 +6,8 @@ const MOST_COUNTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Counts the sessions in use that can never be checked. A session is counted until it has been unused for twice the
- * check interval. At most one such session is logged a day.
+ * Counts the sessions in use that can never be checked, until twice the check interval after their last check. Logs at
+ * most one a day.
  */
 export class UncheckedSessions {
   readonly #domainKey: string

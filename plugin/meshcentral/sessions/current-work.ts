@@ -28,8 +28,8 @@ export interface Work {
 }
 
 /**
- * Tracks which request the server is working on. MeshCentral seals cookies in many places of its code. Most of these
- * places do not know the session, so the plugin must find it.
+ * Tracks which request the server is working on, because most of MeshCentral's code that seals cookies does not know
+ * the session.
  */
 export interface CurrentWork {
   get(): Work | undefined
@@ -40,17 +40,13 @@ export interface CurrentWork {
   run(work: Work, task: () => void): void
 }
 
-/**
- * Tracks the current work through MeshCentral's asynchronous calls.
- *
- * It wraps all functions of the database, so that each callback runs in the asynchronous context of its caller.
- * Otherwise a connection pool would call back in the context of the request that opened the connection. A cookie sealed
- * there would belong to the wrong session. Other databases would call back without any context, so the plugin would not
- * recognise a guest's tunnel.
- */
+/** Tracks the current work through MeshCentral's asynchronous calls. Wraps all functions of the database. */
 export function followWork(db: MeshDatabase): CurrentWork {
   const storage = new AsyncLocalStorage<Work | undefined>()
   const functions = db as unknown as Record<string, Callback | undefined>
+  // Run each callback in its caller's context. A connection pool calls back in the context of the request that opened
+  // the connection, so a cookie sealed there would belong to the wrong session. Other databases lose the context, so a
+  // guest's tunnel would not be recognised.
   for (const member of Object.keys(db)) {
     replaceFunction('db.*', functions, member, (original) => (...values) => {
       const work = storage.getStore()
@@ -64,9 +60,8 @@ export function followWork(db: MeshDatabase): CurrentWork {
   return {
     get: () => storage.getStore(),
     run(work, task) {
-      // Node.js emits the events of a request or web socket in the asynchronous context of the connection. Emit them in
-      // the context of the request instead. For example, MeshCentral decodes the cookie of an upload only after the
-      // body has arrived.
+      // Node.js emits events in the context of the connection. MeshCentral decodes the cookie of an upload in such an
+      // event, once the body has arrived.
       for (const source of [work.request, work.socket]) {
         if (!source) continue
         replaceFunction(

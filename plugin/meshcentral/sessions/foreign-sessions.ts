@@ -10,8 +10,8 @@ import { ownSession } from './sessions.ts'
 
 /**
  * A session that MeshCentral itself began for a user of the plugin, by a login token or by a login cookie in the
- * address. It is independent of the user's logins through the plugin. There is one exception: if the login cookie came
- * from a page of such a login, both sessions end together. A foreign session also ends if group rules refuse the user.
+ * address. It does not end with the user's logins through the plugin, unless its login cookie came from a page of one
+ * of them. It ends if group rules refuse the user.
  */
 export interface ForeignSession {
   readonly user: string
@@ -25,9 +25,8 @@ export interface ForeignSession {
 const KEY = 'oidcApart'
 
 /**
- * Returns the request's foreign session, if MeshCentral began it in a request that had passed `sessionGuard`.
- * MeshCentral's web relay begins sessions without the guard: it signs in every visitor of a relayed page as the user in
- * the page's address. Such a session has no matching mark.
+ * Returns the request's foreign session, if it has a matching mark. MeshCentral's web relay begins sessions without
+ * one: it signs in every visitor of a relayed page as the user in the page's address.
  */
 export function foreignSession({ session }: MeshRequest): ForeignSession | undefined {
   const mark = session?.[KEY]
@@ -39,9 +38,7 @@ export function foreignSession({ session }: MeshRequest): ForeignSession | undef
 }
 
 /**
- * Marks a session as MeshCentral's own if MeshCentral begins it while it answers a request. `sessionGuard` already
- * removed all invalid sessions of the plugin's users from the request. So MeshCentral began every session in the answer
- * that is not the plugin's.
+ * Marks a session that MeshCentral itself begins while it answers a request.
  *
  * @param domains ids of the domains whose users sign in through the plugin
  * @param now returns the current time in milliseconds since 1970
@@ -61,6 +58,7 @@ export function markForeign(
     // Return early, because nearly every answer leaves the session unchanged.
     const isUnchanged = own !== undefined && session === sessionBefore && user === own.user && session?.x === own.x
     if (isUnchanged || !session || typeof user !== 'string' || !isOurs(user, domains)) return
+    // `sessionGuard` removed invalid sessions from the request, so MeshCentral began any other session.
     if (ownSession(req) || foreignSession(req)) return
     // Set the session's random name `x` now, because the mark contains it. MeshCentral itself sets `x` of some sessions
     // only at the next request.
@@ -68,8 +66,7 @@ export function markForeign(
     session[KEY] = { user, x: session.x, ...writeOwner(sessionOwner(brought.get(user), user, now())) }
   }
 
-  // cookie-session has already replaced `writeHead`, in order to write its cookie. A later replacement runs first, so
-  // this one marks the session before cookie-session writes the cookie.
+  // This runs before cookie-session's replacement of `writeHead`, which writes the session's cookie.
   replaceFunction('res.writeHead', res, 'writeHead', (writeHead) => {
     const markFirst = (...head: Parameters<typeof writeHead>) => {
       mark()
@@ -80,9 +77,8 @@ export function markForeign(
 }
 
 /**
- * Returns the owner of a foreign session. If a login cookie of a known session began it, both sessions have the same
- * owner and end together. If another program sealed the login cookie with MeshCentral's key, the cookie names no
- * session. The foreign session then ends together with those that login tokens began.
+ * Returns the owner of a foreign session: that of the login cookie which began it. If the cookie names no session,
+ * because another program sealed it with MeshCentral's key, the session ends with those that login tokens began.
  */
 function sessionOwner(owner: CookieOwner | undefined, user: string, startedAt: number): SessionOwner {
   return owner?.kind === 'session' ? owner : { kind: 'session', keys: [keyOfDirectLogins(user)], startedAt }

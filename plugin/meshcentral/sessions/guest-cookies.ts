@@ -23,22 +23,21 @@ const PROTOCOLS: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * Whether MeshCentral made the cookie for a guest of a share link. The cookie names the user who shares a device. So
- * most parts of MeshCentral would treat the guest as that user. Invitations and links for agents have a member `a` and
- * name no user.
+ * Whether the cookie is for a guest of a share link. It names the user who shares the device, so most of MeshCentral
+ * would treat the guest as that user.
  */
 export function isGuestCookie({ a, nid, pid, r }: MeshCookie): boolean {
+  // Invitations and links for agents have a member `a` and name no user.
   return a === undefined && (typeof nid === 'string' || typeof pid === 'string' || r === GUEST_RIGHTS)
 }
 
 /**
- * Whether a guest's cookie may be used in a request. It may be used for a tunnel to the shared device, for the device's
- * files, or for the web relay that it was made for. MeshCentral itself only makes sure that the guest reaches no other
- * device. It would let the guest of any share fetch files, and open a tunnel to any port of the network behind the
- * device.
+ * Whether a guest's cookie may be used in a request: for a tunnel to the shared device, its files, or the web relay
+ * that the cookie was made for. MeshCentral itself checks only the device. It would let the guest of any share fetch
+ * files, and open a tunnel to any port of the network behind the device.
  *
- * @param work the request with the cookie. Undefined if `sessionGuard` did not handle it. Then only web relays are
- *   admitted, because they have a server or host name that the guard does not cover
+ * @param work the request with the cookie. Undefined on the port or host name of web relays, which `sessionGuard` does
+ *   not cover
  * @param minutes the cookie's age limit, as MeshCentral passes it
  */
 export function admitsGuest(

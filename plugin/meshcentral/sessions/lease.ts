@@ -12,8 +12,8 @@ export interface LeaseTimes {
   /** How long a lease lasts unless it is released, in milliseconds. */
   readonly leaseMs: number
   /**
-   * How long a server waits after it wrote its name into a free lease, in milliseconds. Another server that also found
-   * the lease free must write its own name within this time.
+   * How long a server waits after it wrote its name into a free lease, so that competitors write theirs, in
+   * milliseconds.
    */
   readonly settleMs: number
 }
@@ -22,10 +22,8 @@ const SESSION_LEASE: LeaseTimes = { leaseMs: LEASE_MS, settleMs: 250 }
 
 /**
  * Grants a lease to one of several servers at a time, with a record in their shared database. MeshCentral's databases
- * read and write whole records and have no compare-and-set. So a server that finds the lease free writes its name, and
- * waits until any competitor has written too. The server holds the lease if the record still contains its own name. If
- * its write took longer than `settleMs`, the server does not hold the lease. Source: M. Fischer's algorithm, in L.
- * Lamport, A Fast Mutual Exclusion Algorithm, 1987.
+ * have no compare-and-set. So a server that finds the lease free writes its name, waits, and holds the lease if its
+ * name is still there. Source: M. Fischer's algorithm, in L. Lamport, A Fast Mutual Exclusion Algorithm, 1987.
  */
 export function leaseInDatabase(
   db: MeshDatabase,
@@ -47,6 +45,7 @@ export function leaseInDatabase(
     const holder = randomBytes(16).toString('base64url')
     const record = { type: TYPE, _id: PREFIX + id, domain: '', by: holder, until: clock.now() + leaseMs }
     await askDatabase(clock, 'write a lease', (done) => db.Set(record, done))
+    // After a slow write, a competitor may already hold the lease.
     if (clock.elapsed() - beganAt >= settleMs) return null
     await new Promise<void>((resolve) => clock.after(settleMs, resolve))
     if ((await holderOf(id)) !== holder) return null

@@ -48,12 +48,11 @@ const MOST_IDLE = 5_000
 const LONGEST_WAIT_MS = 20 * 24 * 60 * 60_000
 
 /**
- * Tracks open sessions and their web sockets. MeshCentral checks a socket only when it opens. So the plugin must close
- * a session's sockets when the session ends.
+ * Tracks open sessions and their web sockets, in order to close the sockets when a session ends. MeshCentral checks a
+ * socket only when it opens.
  *
- * A session is tracked from its first request. The tracking stops when the session ends. If too many sessions are
- * tracked, the session without sockets that was idle longest is dropped. A socket that came with a sealed cookie or a
- * login token is tracked under the cookie's owner until it closes.
+ * A session is tracked from its first request until it ends. Beyond a limit, the session that was idle longest and has
+ * no sockets is dropped. A socket that came with a sealed cookie or a login token is tracked under the cookie's owner.
  */
 export class OpenSessions {
   /** The sessions that opened web relays. */
@@ -80,10 +79,10 @@ export class OpenSessions {
   }
 
   /**
-   * Records that a session sent a request. From its first request on, the session is tracked.
+   * Records a request of a session.
    *
    * @param socket the web socket that the request opened
-   * @param keys the session's keys, if the caller has them
+   * @param keys the session's revocation keys, if the caller has them
    */
   note(session: SeenSession, socket?: MeshSocket, keys?: readonly string[]): void {
     const { handle } = session.signIn
@@ -146,8 +145,8 @@ export class OpenSessions {
   *inUse(domainKey: string, forMs: number): Iterable<SeenSession> {
     const ofDomain = [...this.#sessions.values()].filter(({ session }) => session.signIn.domainKey === domainKey)
     const sealedKeys = new Set([...this.#sealed.values()].flatMap(({ keys }) => keys))
-    // Compare only the first revocation key of a session, because other sessions may share the other keys. The owner of
-    // a tunnel cookie may have the keys of several sessions. All of these sessions count as in use.
+    // Compare only a session's first key, because other sessions may share the rest. A tunnel cookie with the keys of
+    // several sessions counts for all of them.
     const isUsed = ({ sockets, keys }: TrackedSession) => sockets.size > 0 || sealedKeys.has(keys[0] ?? '')
     for (const { session } of dueSessions(forMs, ofDomain, this.#clock, isUsed)) yield session
   }

@@ -24,8 +24,7 @@ const PREFIX = `${TYPE}/ended/`
 /** The revocation key of all sessions: revoking it revokes every session. */
 const EVERYTHING = 'everything'
 /**
- * Limit of stored revocations. Beyond it, the oldest are dropped. Sessions that began before a dropped revocation are
- * all revoked, so that none becomes valid again.
+ * Limit of stored revocations. Beyond it, the oldest are dropped, and all sessions that began before them are revoked.
  */
 const MOST = 50_000
 /** Delay before the database is tried again after a failure. */
@@ -34,9 +33,8 @@ const RETRY_MS = 5_000
 const READ_AGAIN_MS = 30_000
 
 /**
- * Keeps revocations in this process's memory and in MeshCentral's database. MeshCentral stores its sessions in cookies,
- * which stay valid until the server refuses them. MeshCentral's own list of ended sessions is lost at a restart, and
- * each entry after two hours.
+ * Keeps revocations in memory and in MeshCentral's database. MeshCentral's sessions are cookies, which stay valid until
+ * the server refuses them. Its own list of ended sessions is lost at a restart, and each entry after two hours.
  *
  * States:
  *
@@ -46,8 +44,8 @@ const READ_AGAIN_MS = 30_000
  *   `READ_AGAIN_MS`, and the listener is notified of their revocations.
  * - *Closed*. All timers are stopped.
  *
- * A revocation takes effect in memory at once, and `revoke` resolves once it is in the database. If that write fails,
- * `revoke` rejects and the write is retried every `RETRY_MS`, because the caller got an error but may not try again.
+ * A revocation takes effect at once, and `revoke` resolves once the database has it. If the write fails, `revoke`
+ * rejects. The write is still retried every `RETRY_MS`, because the caller may not try again.
  *
  * Guarantee: no revoked session becomes valid again, even after rows were dropped.
  */
@@ -95,8 +93,8 @@ export class RevokedSessions implements RevocationStore {
   }
 
   /**
-   * Returns the latest revocation time of these keys, like `endedAt`, but synchronously. Until the database was read,
-   * returns infinity, so that every session counts as revoked.
+   * Returns the latest revocation time of the keys. Until the database was read, this is infinity: every session counts
+   * as revoked.
    */
   latest(keys: readonly string[]): number | undefined {
     return this.#isLoaded ? this.#latestOf(keys) : Number.POSITIVE_INFINITY

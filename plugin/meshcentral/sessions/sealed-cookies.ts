@@ -21,9 +21,9 @@ export interface SealedCookiesOptions {
 const NO_OWNER: CookieOwner = { kind: 'none' }
 
 /**
- * Returns the functions that replace `encodeCookie` and `decodeCookie` in MeshCentral. A cookie that MeshCentral seals
- * (encrypts) for a user opens web sockets for up to four hours, without any session. With these functions, each cookie
- * for a user of the plugin contains the keys of its session, and stops working when that session ends.
+ * Returns replacements for MeshCentral's `encodeCookie` and `decodeCookie`. A cookie that MeshCentral seals (encrypts)
+ * for a user opens web sockets for up to four hours, without any session. The replacements add the session's keys to
+ * it, so that it stops working when the session ends.
  */
 export function sealedBySession(options: SealedCookiesOptions): Pick<MeshServer, 'encodeCookie' | 'decodeCookie'> {
   const { server, revocations, open, work, domains, now, acceptsIssuer } = options

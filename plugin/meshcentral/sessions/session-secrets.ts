@@ -16,8 +16,8 @@ export interface SessionSecretsOptions {
   /** Called if tokens could not be written, or if the database could not list its records. */
   readonly onFailure: (error: unknown) => void
   /**
-   * Limit of stored token records. Default 20,000. A record takes 2 to 4 KB in the database and 1 KB in memory. With
-   * hundreds of groups, it takes more in the database.
+   * Limit of stored token records. Default 20,000. A record takes 1 KB of memory and 2 to 4 KB in the database, or more
+   * with hundreds of groups.
    */
   readonly most?: number
 }
@@ -39,14 +39,12 @@ const TYPE = 'meshcompaniontokens'
 const PREFIX = `${TYPE}/`
 
 /**
- * Stores the sealed tokens of sessions in MeshCentral's database. A session's handle is a secret in its cookie. A
- * record's id contains a digest of the handle.
+ * Stores the sealed tokens of sessions in MeshCentral's database. The encryption key is derived from the server's
+ * secret and the session's handle, which is a secret in the session's cookie. The server's secret alone would not
+ * protect a stolen backup, because the same database contains it.
  *
- * The encryption key is derived from the server's secret and the handle. The secret alone does not suffice, because it
- * is in the same database. An attacker with a stolen backup could otherwise decrypt tokens that an IdP accepts.
- *
- * Memory holds an index of the records, the oldest first, in order to remove them. Tokens are always read from the
- * database, because another server may have written them.
+ * Memory holds only an index of the records, the oldest first. Tokens are always read from the database, because
+ * another server may have written them.
  */
 export class SessionSecrets {
   readonly #db: MeshDatabase
@@ -70,10 +68,9 @@ export class SessionSecrets {
   }
 
   /**
-   * Stores a session's tokens until `until`. The write runs in the background, so that no login waits for it.
+   * Stores a session's tokens until `until`. Writes in the background, so that no login waits.
    *
-   * @returns the key (`keyOfHandle`) of the session whose tokens were removed because of the limit. Undefined if there
-   *   is none
+   * @returns the key (`keyOfHandle`) of the session whose tokens were removed because of the limit, if any
    */
   keep(signIn: SignIn, handle: string, until: number): string | undefined {
     const { idToken, tokens } = signIn

@@ -47,14 +47,13 @@ export function maxAgeOf({ args }: MeshWeb): number {
 type NamedSession = Pick<SeenSession, 'user' | 'x'>
 
 /**
- * Implements {@link Sessions} for MeshCentral. A session is a signed cookie, which MeshCentral's own code reads too.
- * The cookie contains MeshCentral's members and the plugin's record of the login. The record identifies the session, so
- * that the plugin and the IdP can end it. The tokens are stored on the server for as long as the session lasts. The
- * plugin uses them to ask the IdP about the session, and revokes them at the end.
+ * Implements {@link Sessions} for MeshCentral. A session is a signed cookie, which MeshCentral's own code reads too. It
+ * contains MeshCentral's members and the plugin's record of the login, which identifies the session. The tokens are
+ * stored on the server. With them, the plugin asks the IdP about the session. At the end, it revokes them.
  *
- * A session starts with a login. A logout, the IdP, an administrator, or another login in the same browser ends it. To
- * end sessions, the plugin revokes their keys, closes their sockets and removes their tokens. It does so concurrently.
- * If it waited for a slow database first, sockets of ended sessions would stay open.
+ * A login starts a session. A logout, the IdP, an administrator, or another login in the same browser ends it. The
+ * plugin then revokes its keys, closes its sockets and removes its tokens, all concurrently. Otherwise sockets would
+ * stay open while a slow database writes.
  *
  * This class finds only sessions that sent a request to this process. Revocations end all other sessions too.
  */
@@ -113,10 +112,9 @@ export class MeshSessions implements Sessions {
   }
 
   /**
-   * Whether this process's memory shows that a session is valid. False if the session ended, and for every session
-   * until the database was read.
+   * Whether a session is valid, by this process's memory. False for every session until the database was read.
    *
-   * @param keys the session's keys
+   * @param keys the session's revocation keys
    */
   counts({ signIn }: SeenSession, keys: readonly string[]): boolean {
     const { startedAt } = signIn
@@ -156,8 +154,8 @@ export class MeshSessions implements Sessions {
     const { revocations, open, secrets } = this.#options
     const keys = keysOfFilter(filter)
     const sessions = open.find(keys)
-    // Some sessions have belonged to several IdP sessions, and this process tracks the keys of all of them. The
-    // session's cookie contains only the current keys. So revoke these sessions by their own key too.
+    // If a session has belonged to several IdP sessions, its cookie contains only the keys of the last. Revoke it by
+    // its own key too.
     const moved = sessions.filter((session) => open.keysOf(session).length > keysOfOpen(session.signIn).length)
     const endedAt = endOfNow(revocations, this.#now())
     const written = Promise.all([
@@ -217,12 +215,10 @@ export class MeshSessions implements Sessions {
   }
 
   /**
-   * Cleans up after ended sessions: adds them to MeshCentral's list of destroyed sessions, closes their sockets, and
-   * deletes their tokens. Sealed cookies contain the keys of their session, so they stop working when it ends. Cookies
-   * of an unidentified session stop working when the user's last session ends. One call handles all sessions, because
-   * an IdP may end thousands.
+   * Cleans up after ended sessions: adds them to MeshCentral's own list, closes their sockets and deletes their tokens.
+   * Handles all sessions in one call, because an IdP may end thousands.
    *
-   * @param relayed sessions of which only the user and MeshCentral's random name (`x`) are known
+   * @param relayed sessions that opened web relays
    * @returns the writes in progress
    */
   #close(sessions: readonly SeenSession[], relayed: readonly NamedSession[]): readonly Promise<void>[] {
@@ -231,6 +227,7 @@ export class MeshSessions implements Sessions {
     open.end(sessions.map(({ signIn }) => keyOfHandle(signIn.handle)))
     for (const { signIn } of sessions) secrets.remove(signIn.handle)
     const users = new Set(sessions.map(({ user }) => user))
+    // Sealed cookies of an unidentified session stop working when the user's last session ends.
     const signedOut = [...users].filter((user) => !open.hasSession(user))
     const now = this.#now()
     const written = signedOut.map((user) =>
@@ -270,9 +267,8 @@ export class MeshSessions implements Sessions {
   }
 
   /**
-   * Attaches a session to another session at the IdP. If several tabs signed in at the same time, the IdP may have a
-   * session for each tab. The browser keeps only the last one. The end of any of these IdP sessions then ends this
-   * session.
+   * Attaches a session to another IdP session, so that the end of either ends it. If several tabs signed in at the same
+   * time, the IdP may have a session for each, but the browser keeps only the last one.
    */
   #continueWith(request: MeshRequest, session: SeenSession, { sid, idToken, tokens }: SignIn): void {
     const { open } = this.#options
@@ -308,15 +304,13 @@ export class MeshSessions implements Sessions {
 }
 
 /**
- * Returns the session of a request if another tab of the same user started it while this login was in progress. Both
- * tabs then use that session. A new session would sign out the other tab while its page is loading. The answer to that
- * page could then overwrite the new session's cookie.
- *
- * The comparison uses the time when the login began, not the time of the authentication. If every tab asks for the
- * password, the user authenticates in the last tab long after the first tab's session started.
+ * Returns the request's session if another tab of the same user started it during this login. Both tabs then use it. A
+ * new session would sign out the other tab while its page is loading, and the answer to that page could overwrite the
+ * new session's cookie.
  */
 function startedByOtherTab(req: MeshRequest, signIn: SignIn, requestedAt: number): SeenSession | undefined {
   const session = ownSession(req)
+  // Not the time of authentication: the user may enter the password long after the other tab's session started.
   if (!session || !(Number(req.session?.begun) >= requestedAt)) return undefined
   const { domainKey, userId, issuer, subject } = session.signIn
   const isSameUser = domainKey === signIn.domainKey && userId === signIn.userId

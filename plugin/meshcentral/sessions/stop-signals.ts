@@ -8,13 +8,12 @@ export type SignalledProcess = Pick<
 >
 
 /**
- * Lets a process finish its work before a stop signal ends it. MeshCentral alone ends at once: it has no listener for
- * SIGTERM, and its listener for SIGINT exits.
+ * Lets a process finish its work before SIGTERM or SIGINT ends it. MeshCentral alone ends at once.
  *
- * From this call on, the existing listeners of both signals are suspended. The first signal calls `finish`. Once that
- * settles, or at a second signal, the listeners are restored and receive the signal.
+ * Suspends the existing listeners of both signals. The first signal calls `finish`. Once that settles, or at a second
+ * signal, the listeners are restored and receive the signal.
  *
- * @param finish finishes the work. Must settle before service managers kill the process
+ * @param finish must settle before service managers kill the process
  * @returns a function that restores the listeners
  */
 export function finishBeforeStop(finish: () => Promise<unknown>, target: SignalledProcess = process): () => void {

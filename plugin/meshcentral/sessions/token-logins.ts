@@ -23,18 +23,17 @@ export interface TokenLoginsOptions {
 }
 
 /**
- * Why a login token was refused. `unattributed` means that the plugin does not know which request sent the token. If
- * such a token worked, the plugin could not end the sessions and sockets that it opens.
+ * Why a login token was refused. `unattributed`: the plugin does not know which request sent the token, so it could not
+ * end what the token opens.
  */
 type Refusal = Extract<TokenVerdict, { readonly works: false }>['reason'] | 'unattributed'
 
 /**
- * Lets login tokens of the plugin's users work only while the IdP and the group rules admit the user. All code of
- * MeshCentral that accepts a token calls `authenticate`: forms, `?user=&pass=`, `x-meshauth` and commands over sockets.
- * A test compares this list with MeshCentral's sources.
+ * Lets login tokens of the plugin's users work only while the IdP and the group rules admit the user. Wraps
+ * `authenticate`, which MeshCentral calls for every token: from forms, `?user=&pass=`, `x-meshauth` and commands over
+ * sockets. A test compares this list with MeshCentral's sources.
  *
- * A token opens sessions, sealed cookies and the socket that brought it. All of these have the same revocation key
- * (`keyOfDirectLogins`), so that the plugin can end them together.
+ * All that the tokens of a user open has one revocation key (`keyOfDirectLogins`), so that it ends together.
  */
 export function watchTokenLogins(options: TokenLoginsOptions): void {
   const { web, tokens, work, open, domains, clock, onRefused, onFailure } = options

@@ -14,8 +14,8 @@ export interface RelayedSession {
 /** The web relays of one user. */
 interface UserRelays {
   /**
-   * The owners of the sessions that opened web relays, by MeshCentral's random name of the session (`x`). Sessions are
-   * in the order in which they last opened a relay.
+   * The owners of these sessions by MeshCentral's random name (`x`), in the order in which the sessions last opened a
+   * relay.
    */
   readonly sessions: Map<string, SessionOwner>
   /**
@@ -34,10 +34,8 @@ const MOST_USERS = 1_000
 const MOST_SESSIONS = 20
 
 /**
- * Remembers which sessions opened web relays. A web relay shows a device's web pages in the user's browser. MeshCentral
- * serves relays on a separate port or host name, which the guard does not cover. A page opens a relay with a cookie.
- * MeshCentral then seals cookies for the relay's tunnels. These cookies name the user but not the session. This class
- * finds the session of such a cookie.
+ * Finds the session of a web relay's tunnel cookies, which name only the user. A web relay shows a device's web pages,
+ * on a port or host name that the guard does not cover. This class remembers which sessions opened relays.
  */
 export class WebRelays {
   readonly #mostUsers: number
@@ -70,16 +68,15 @@ export class WebRelays {
   }
 
   /**
-   * Returns the owner for a tunnel cookie that MeshCentral seals for a user. If several sessions may own the cookie, it
-   * stops working when the first of them ends. Returns undefined if no session is known.
+   * Returns the owner of a new tunnel cookie, if known. If several sessions may own it, the cookie ends with the first
+   * of them.
    */
   ownerOf(user: string, hasEnded: (owner: CookieOwner) => boolean): CookieOwner | undefined {
     const relays = this.#users.get(user)
     if (!relays) return undefined
     const all = [...relays.sessions.values()]
     const open = all.filter((owner) => !hasEnded(owner))
-    // If all sessions ended, return the owner of these ended sessions. A request that still waits in a web relay may
-    // seal a cookie. With this owner, the cookie opens no tunnel.
+    // If all sessions ended, return their owner. A request that still waits in the relay then opens no tunnel.
     const candidates = open.length > 0 || relays.hasOthers ? open : all
     return candidates.length === 0 ? undefined : commonOwner(candidates)
   }
@@ -93,8 +90,8 @@ export class WebRelays {
 }
 
 /**
- * Combines the owners of several open sessions into one that ends with the first of them. Its start is that of the
- * youngest session. This is safe, because all sessions are open now: no earlier revocation applies to any of them.
+ * Combines owners into one that ends with the first of them. Its start is that of the youngest, because no earlier
+ * revocation applies to sessions that are still open.
  */
 function commonOwner(owners: readonly SessionOwner[]): SessionOwner {
   const limits = owners.flatMap(({ until }) => until ?? [])

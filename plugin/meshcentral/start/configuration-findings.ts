@@ -8,8 +8,8 @@ import type { MeshServer } from '../server.ts'
 const MOST_WARNINGS = 20
 
 /**
- * Shows problems of the configuration to site admins, as warnings of MeshCentral. The authentication log contains them
- * too, but MeshCentral writes that log only if it is configured.
+ * Warns site admins of problems in the configuration, because MeshCentral writes the authentication log only if it is
+ * configured.
  */
 export function warnOfConfiguration(
   server: Pick<MeshServer, 'addServerWarning'>,
@@ -50,8 +50,8 @@ function sentence({ path, reason, remedy }: Problem): string {
 }
 
 /**
- * Adds a text to MeshCentral's warnings. Escapes markup, because MeshCentral writes warnings into its page as markup.
- * Does not escape quotation marks, because the console shows warnings too.
+ * Adds a text to MeshCentral's warnings, which its page shows as markup. The console shows them too, so quotation marks
+ * stay unescaped.
  */
 export function warnSiteAdmins(server: Pick<MeshServer, 'addServerWarning'>, text: string): void {
   const escaped = printableText(text).replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)

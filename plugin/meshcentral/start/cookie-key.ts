@@ -18,10 +18,9 @@ export interface CookieKey {
 }
 
 /**
- * Reads MeshCentral's key for sealed cookies as soon as the plugin is loaded. If the database contains no key yet,
- * creates one as MeshCentral does. MeshCentral itself reads the key and its users at the same time, and sets up its
- * routes once it has the users. If the users arrive first, as can happen with a database on the network, it sets up its
- * routes without a key.
+ * Reads MeshCentral's key for sealed cookies as soon as the plugin is loaded, or creates it as MeshCentral does.
+ * MeshCentral itself waits only for its users. If these arrive before the key, as can happen with a database on the
+ * network, it sets up its routes without a key.
  */
 export function earlyCookieKey(
   server: Pick<MeshServer, 'db' | 'loginCookieEncryptionKey'> & Partial<Pick<MeshServer, 'generateCookieKey'>>,

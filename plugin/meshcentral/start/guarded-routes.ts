@@ -28,8 +28,8 @@ export interface GuardParts {
 }
 
 /**
- * Installs {@link sessionGuard} before all routes, also on the separate port for agents. Tunnels arrive at that port
- * with a sealed cookie. The plugin must close their sockets when the session of that cookie ends.
+ * Installs {@link sessionGuard} before all routes, also on the agents' port. Tunnels with sealed cookies arrive there,
+ * and their sockets must close when the session ends.
  */
 export function installGuard(parts: GuardParts): { readonly sealed: Sealing; readonly visits: EndedVisits } {
   const { server, web, sealing, revocations, open, domains, host, clock, report } = parts

@@ -286,8 +286,8 @@ class CookieProbe {
   }
 
   /**
-   * At the server's first request, sends a request with the test cookie. Calls `onOther` if MeshCentral decodes the
-   * cookie by another function than the plugin's `decodeCookie`.
+   * At the server's first request, sends the test cookie. Calls `onOther` if the plugin's `decodeCookie` does not
+   * receive it.
    */
   run({ web, takenDomains, clock }: Installation, host: string, onOther: () => void): void {
     beforeFirstRequest(web.app, () => {

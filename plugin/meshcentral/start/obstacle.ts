@@ -11,10 +11,10 @@ export function basesOf({ config }: MeshServer): readonly string[] {
 }
 
 /**
- * Returns the reason why single sign-on cannot work in this server, or undefined if it can. The reason completes the
- * sentence "Single sign-on by meshcompanion …".
+ * Returns why single sign-on cannot work in this server, or undefined if it can. The text completes the sentence
+ * "Single sign-on by meshcompanion …".
  *
- * @param sealing MeshCentral's own sealing functions
+ * @param sealing MeshCentral's own functions
  */
 export function obstacle(
   server: MeshServer,

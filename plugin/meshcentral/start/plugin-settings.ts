@@ -41,10 +41,10 @@ export function readPluginSettings({ config }: Pick<MeshServer, 'config'>): Plug
 }
 
 /**
- * Reads how often to ask the IdPs about sessions in use. For an unusable value, returns a problem and the default, so
- * that ended sessions do not stay open.
+ * Reads how often to ask the IdPs about sessions in use. The default replaces an unusable value, so that ended sessions
+ * do not stay open.
  *
- * @param name the member's name in `settings.plugins.meshcompanion`; its old name is `introspectMinutes`
+ * @param name the setting's name, for the problem; its old name is `introspectMinutes`
  * @returns minutes; 0 means never
  */
 export function readCheckMinutes(
@@ -57,10 +57,7 @@ export function readCheckMinutes(
   return { minutes: DEFAULT, problem }
 }
 
-/**
- * The allowed range of `loginTokenDays`. The minimum replaces an invalid value. The administrator wanted login tokens
- * to expire, so having no limit would be wrong.
- */
+/** The range of `loginTokenDays`. The minimum replaces an invalid value, because the administrator wanted a limit. */
 const [LEAST_DAYS, MOST_DAYS] = [0.01, 3_650]
 
 /**

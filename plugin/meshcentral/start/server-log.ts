@@ -3,8 +3,8 @@ import type { MeshServer } from '../server.ts'
 import { warnSiteAdmins } from './configuration-findings.ts'
 
 /**
- * Returns a log that writes the plugin's own lines to the authentication log. It never writes to the console, because
- * MeshCentral's launcher reacts to phrases that it reads there.
+ * Returns a log that writes to the authentication log. It avoids the console, where MeshCentral's launcher reacts to
+ * phrases.
  */
 export function logOf(server: Pick<MeshServer, 'authLog'>): Log {
   const writer =
@@ -15,8 +15,7 @@ export function logOf(server: Pick<MeshServer, 'authLog'>): Log {
 }
 
 /**
- * Reports that single sign-on is off. Writes to the log and warns site admins, because MeshCentral writes the
- * authentication log only if one is configured.
+ * Reports that single sign-on is off. Also warns site admins, because the authentication log may not be configured.
  *
  * @param reason completes the sentence "Single sign-on by meshcompanion …"
  */

@@ -7,8 +7,8 @@ import { type IdpAddresses, idpAddresses, type RoutesForIdp } from './idp-addres
 import type { LoginHistory, LoginWarning, Refusal } from './login-history.ts'
 
 /**
- * The state of a domain's single sign-on, for an administrator's page. It contains no secret, and no personal data
- * except account names. All times are milliseconds since 1970.
+ * The state of a domain's single sign-on. It contains no secret, and no personal data except account names. Times are
+ * milliseconds since 1970.
  */
 export interface DomainStatus {
   /** The domain's key under `domains` in the configuration. The key of the default domain is empty. */

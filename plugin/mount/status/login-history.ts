@@ -53,10 +53,10 @@ interface DomainHistory {
 }
 
 /**
- * Stores the last login, the last ten refusals and the last ten warnings of each domain. A repeated entry only
- * increases a counter. So a stranger who repeats a request cannot displace other entries.
+ * Stores the last login, ten refusals and ten warnings of each domain. A repeated entry only increases a counter, so
+ * that a stranger cannot displace other entries.
  *
- * @param domainKeys keys of the domains with stored entries
+ * @param domainKeys entries of other domains are ignored
  * @param now returns the current time in milliseconds since 1970
  */
 export function createLoginHistory(domainKeys: Iterable<string>, now: () => number): LoginHistory {

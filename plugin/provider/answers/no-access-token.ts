@@ -6,10 +6,9 @@ import { NotedAnswer } from '../http/noted-exchange.ts'
 export const NO_ACCESS_TOKEN = 'no-access-token'
 
 /**
- * Accepts code exchanges that return an ID token but no access token. Directories at b2clogin.com return no access
- * token unless a scope belongs to an API, although RFC 6749, section 5.1, requires one. The client library would refuse
- * such an answer, so the wrapper adds {@link NO_ACCESS_TOKEN} to it. Use this only for IdPs without UserInfo, because a
- * UserInfo request needs a real access token.
+ * Adds {@link NO_ACCESS_TOKEN} to code exchanges that return only an ID token, which the client library would refuse
+ * (RFC 6749, section 5.1). Directories at b2clogin.com return no access token unless a scope belongs to an API. Use
+ * this only for IdPs without UserInfo, which needs a real access token.
  *
  * @param tokenEndpoint undefined if the IdP has none
  */

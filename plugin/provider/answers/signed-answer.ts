@@ -22,14 +22,13 @@ export interface OpenedAnswer {
 }
 
 /**
- * Decrypts a signed answer and reads its state, so that the caller can find the login that it belongs to. Verifies
- * nothing.
+ * Decrypts a signed answer and reads its state, by which the caller finds the login. Verifies nothing.
  *
  * @throws LoginError `answer_invalid` if the answer is a token that cannot be opened
  */
 export async function openAnswer(parameters: URLSearchParams, identity: ClientIdentity): Promise<OpenedAnswer> {
-  // If the client requires signed answers, `verifiedParameters` later refuses an unsigned answer. Read the answer's
-  // state nevertheless. The refusal then ends the login that the answer belongs to.
+  // Read the state even of an unsigned answer that `verifiedParameters` will refuse, so that the refusal ends its
+  // login.
   if (!isSignedMode(identity.client.response_mode) || !parameters.has('response')) {
     return { state: single(parameters, 'state'), parameters, signed: undefined }
   }
@@ -40,10 +39,9 @@ export async function openAnswer(parameters: URLSearchParams, identity: ClientId
 }
 
 /**
- * Returns the parameters of an answer. If the client requires signed answers, returns only the parameters in the signed
- * token.
+ * Returns the parameters of an answer. If the client requires signed answers, returns only those in the signed token.
  *
- * @param verify verifies the IdP's signature of a token; rejects if it is wrong
+ * @param verify rejects if the IdP's signature of a token is wrong
  * @param nowS seconds since 1970
  * @throws LoginError `answer_invalid`, and the errors of `verify`
  */

@@ -19,14 +19,12 @@ export interface UserInfo {
 export const NOT_NEEDED: UserInfo = { claims: {}, failure: null }
 
 /**
- * Requests UserInfo. If the endpoint refuses the request or does not answer, the login continues without the claims
- * that only UserInfo has. For example, AD FS refuses its own tokens if they are for another audience, and Entra ID
- * refuses tokens for an API. The login is refused if the answer is wrong: another subject, a bad signature, or too
- * large.
+ * Requests UserInfo. If the endpoint refuses the request or does not answer, the login continues with the ID token's
+ * claims, if these suffice. For example, AD FS refuses its own tokens for another audience, and Entra ID refuses tokens
+ * for an API. A wrong answer fails the login: another subject, a bad signature, or too large.
  *
  * @param ask sends the request and verifies the answer
- * @throws LoginError `userinfo_failed`, `provider_unreachable`. If UserInfo is out of service, throws only if the ID
- *   token lacks claims that the login needs
+ * @throws LoginError `userinfo_failed`, `provider_unreachable`
  */
 export async function askUserInfo(
   ask: () => Promise<oidc.UserInfoResponse>,
@@ -44,8 +42,8 @@ export async function askUserInfo(
 }
 
 /**
- * Refuses a login that cannot succeed without UserInfo. Either the ID token lacks the claim that identifies the user,
- * or that claim is an e-mail address. In the second case, only UserInfo could say whether the address is verified.
+ * Refuses the login if the ID token lacks the user's identifier, or if that is an e-mail address that may be
+ * unverified.
  */
 function assertSuffices(idClaims: Claims, names: DomainSettings['custom']['claims'], failure: LoginError): void {
   const { code, cause, details } = failure

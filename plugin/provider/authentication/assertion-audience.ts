@@ -20,12 +20,11 @@ export interface AssertionAudiences {
 }
 
 /**
- * Chooses the audience of a client assertion. By default it is the issuer, which all endpoints share (RFC 7523, section
- * 3). Some IdPs accept only the address of the endpoint. An assertion never names both, because assertions with several
- * audiences allowed an attack, and Keycloak refuses them.
+ * Chooses the audience of a client assertion: the issuer (RFC 7523, section 3), or the endpoint's address for IdPs that
+ * accept only this. Never both, because assertions with several audiences allowed an attack, and Keycloak refuses them.
  *
  * @param configured `client.assertion_audience`
- * @param onLearned called once for each address that refuses the first audience and accepts the second
+ * @param onLearned called once for each address that accepts only the second audience
  */
 export function createAssertionAudiences(
   configured: Audience | undefined,

@@ -19,8 +19,8 @@ export interface AssertionParts {
 }
 
 /**
- * Marks a request as one that needs a client assertion. {@link withAssertions} adds the assertion later, because its
- * audience may be the address of the request, which is not known here.
+ * Marks a request for {@link withAssertions}, which adds the assertion. The audience may be the request's address,
+ * which is not known here.
  */
 export function announceAssertion(): oidc.ClientAuth {
   return (_server, { client_id: id }, body) => {
@@ -30,9 +30,9 @@ export function announceAssertion(): oidc.ClientAuth {
 }
 
 /**
- * Signs a new assertion for each request (RFC 7523, section 3, and OpenID Connect Core 1.0, section 9). If the IdP
- * seems to refuse the audience, the request is sent once more with the other audience. This is safe: an IdP
- * authenticates the client before it uses up a code or a DPoP proof.
+ * Signs a new assertion for each request (RFC 7523, section 3; OpenID Connect Core 1.0, section 9). If the IdP refuses
+ * it, sends the request once more with the other audience. This is safe: an IdP authenticates the client before it uses
+ * up a code or a DPoP proof.
  */
 export function withAssertions(fetch: Fetch, parts: AssertionParts): Fetch {
   const { issuer, audiences } = parts

@@ -23,8 +23,8 @@ export function clientMetadata({ client, credentials }: ClientIdentity): Partial
     require_auth_time: client.require_auth_time,
     use_mtls_endpoint_aliases: credentials.certificate !== null,
     ...(client.default_max_age === undefined ? {} : { default_max_age: client.default_max_age }),
-    // Omit algorithms that use the client secret, because the library does not support them. UserInfo answers that are
-    // signed with the secret are verified before the library sees them.
+    // Omit algorithms that use the client secret, which the library does not support. The plugin verifies such UserInfo
+    // answers first.
     ...(userInfoAlgorithm === undefined || isShared(userInfoAlgorithm)
       ? {}
       : { userinfo_signed_response_alg: userInfoAlgorithm }),
@@ -125,8 +125,8 @@ function basic(clientId: string, secret: string): oidc.ClientAuth {
   const credentials = basicCredentials(clientId, secret)
   return (_server, _client, body, headers) => {
     headers.set('authorization', credentials)
-    // A pushed request with a request object may contain only parameters for authentication. The header authenticates
-    // this client, so remove `client_id`. Source: RFC 9126, section 3.
+    // With a request object, a pushed request may contain only parameters for authentication. Source: RFC 9126, section
+    // 3.
     if (body.has('request')) body.delete('client_id')
   }
 }
@@ -134,10 +134,8 @@ function basic(clientId: string, secret: string): oidc.ClientAuth {
 /**
  * Chooses the algorithm of a client assertion, by the first rule that applies:
  * - The configured algorithm of the endpoint.
- * - The configured algorithm of the token endpoint, if both endpoints use the same method. Nearly every IdP stores one
- *   algorithm for each client.
- * - The first available algorithm that the IdP accepts.
- * - The first available algorithm, if the IdP publishes no list.
+ * - That of the token endpoint, if both use the same method. Nearly every IdP stores one algorithm for each client.
+ * - The first available algorithm that the IdP accepts. If the IdP publishes no list, the first of all.
  */
 function assertionAlgorithm(
   client: ClientSettings,
@@ -159,10 +157,9 @@ function assertionAlgorithm(
 const UNRESERVED = /[A-Za-z0-9\-._~]/
 
 /**
- * Returns the `Authorization` header for HTTP Basic authentication. Both parts are form-encoded (RFC 6749, section
- * 2.3.1). Unreserved characters stay unencoded, because LemonLDAP::NG, Glewlwyd and authentik compare without decoding,
- * and every UUID contains a `-`. A space becomes `%20`, because Canaille decodes percent signs only. An IdP that
- * follows the specification decodes both forms alike.
+ * Returns the `Authorization` header for HTTP Basic, with form-encoded parts (RFC 6749, section 2.3.1). Unreserved
+ * characters, such as `-` in a UUID, stay unencoded, because LemonLDAP::NG, Glewlwyd and authentik do not decode. A
+ * space becomes `%20`, because Canaille does not decode `+`.
  */
 export function basicCredentials(clientId: string, secret: string): string {
   return `Basic ${Buffer.from(`${formEncode(clientId)}:${formEncode(secret)}`).toString('base64')}`

@@ -1,7 +1,6 @@
 /**
  * Whether an endpoint rejects this server as a client. For a wrong secret, Keycloak answers `unauthorized_client` with
- * status 401, and Glewlwyd with 403. With any other status, `unauthorized_client` means that the client lacks a
- * permission.
+ * status 401, and Glewlwyd with 403. With others, it means a missing permission.
  */
 export function isClientRefused(status: number, error: string | undefined): boolean {
   return (

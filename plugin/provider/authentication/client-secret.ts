@@ -23,13 +23,12 @@ export interface SecretSource {
 }
 
 /**
- * The client secret in the file that `client.client_secret_file` names.
+ * The client secret in the file that `client.client_secret_file` names. Only `reload` changes it. The plugin calls
+ * `reload`:
  *
- * The initial secret was read together with the configuration; only `reload` changes it. The plugin calls `reload` at
- * three times:
  * - After the IdP refused this client.
  * - After the signature of a received token did not match the secret.
- * - Before the secret signs a request object, because the IdP shows a refusal of that request only to the browser.
+ * - Before the secret signs a request object, because the IdP shows a refusal only to the browser.
  *
  * If the file cannot be used, the secret stays unchanged, because an orchestrator may be about to replace the file.
  */

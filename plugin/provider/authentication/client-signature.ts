@@ -26,8 +26,8 @@ export function secretOf({ client_secret: secret }: ClientIdentity['client']): s
 }
 
 /**
- * Returns the key for an algorithm: the client secret for HS algorithms, otherwise the first private key that supports
- * the algorithm. Returns undefined if there is no such key.
+ * Returns the key for an algorithm: the client secret for HS algorithms, otherwise the first matching private key, if
+ * any.
  */
 export function signerFor({ client, credentials }: ClientIdentity, algorithm: string): Signer | undefined {
   if (isShared(algorithm)) return { algorithm, key: new TextEncoder().encode(secretOf(client)), header: {} }
@@ -48,8 +48,8 @@ export function configuredSignatures(client: ClientIdentity['client']): readonly
 }
 
 /**
- * Returns the algorithms that this client's keys can sign with, in the order of the key file. For each key, the
- * configured algorithms come first, because the published key may name one of them in `alg`.
+ * Returns the algorithms of this client's keys, in the key file's order. A key's configured algorithms come first,
+ * because its published `alg` may name one of them.
  */
 export function ownAlgorithms({ client, credentials }: ClientIdentity): readonly string[] {
   const configured = configuredSignatures(client)

@@ -9,12 +9,9 @@ type Request = Parameters<Fetch>[1]
 export type ShowSecret = (request: Request, secret: string) => Request | undefined
 
 /**
- * Sends requests with the client secret that was last read from its file. If the IdP refuses the client, reads the file
- * again. If the file contains a different secret, sends the request once more.
- *
- * The retry is safe after an OAuth error: the IdP authenticates the client before it uses up a code or refresh token
- * (RFC 6749, section 3.2.1). A 401 without an OAuth error may come from a proxy, so that request is not retried. The
- * next login uses the new secret.
+ * Sends requests with the current client secret. If the IdP refuses the client and the secret's file contains another
+ * secret, sends the request once more. This is safe: the IdP authenticates the client before it uses up a code or
+ * refresh token (RFC 6749, section 3.2.1).
  */
 export function withCurrentSecretShown(fetch: Fetch, secret: ClientSecret, show: ShowSecret): Fetch {
   return async (url, init) => {
@@ -27,6 +24,7 @@ export function withCurrentSecretShown(fetch: Fetch, secret: ClientSecret, show:
     if (!isClientRefused(status, error)) return response
     // Reload the secret only if no concurrent login has reloaded it since this request was sent.
     if (secret.current === shown) secret.reload()
+    // A 401 without an OAuth error may come from a proxy, so do not retry.
     if (secret.current === shown || error === undefined) return response
     return fetch(url, show(init, secret.current) ?? init)
   }

@@ -1,16 +1,16 @@
 import * as oidc from 'openid-client'
 
 /**
- * Returns the library's DPoP handle, which binds this client's access tokens to a key of this process (RFC 9449). The
- * handle also stores the IdP's nonces, because a request without a current nonce must be sent twice.
+ * Returns the library's DPoP handle. It holds a key of this process that access tokens are bound to (RFC 9449), and the
+ * IdP's nonces, which save second requests.
  *
  * @param config the configuration of the first request that needs a proof
  */
 export type DpopKey = (config: oidc.Configuration) => Promise<oidc.DPoPHandle>
 
 /**
- * Starts to generate a key immediately, so that no login waits for it. The key cannot be exported from this process. If
- * the generation fails, the next login fails too, and the login after it generates a new key.
+ * Generates a key in advance, so that no login waits for it. If that fails, the next login fails too, and the one after
+ * it tries again.
  */
 export function createDpopKey(): DpopKey {
   let pair: ReturnType<typeof oidc.randomDPoPKeyPair> | undefined

@@ -1,11 +1,7 @@
 import type { ClientKey, PublicJwk } from '../../config/settings.ts'
 import { type ClientIdentity, configuredSignatures } from './client-signature.ts'
 
-/**
- * Returns the public keys of this client in the form that IdPs need. A key that both signs and decrypts has an entry
- * for each use. An entry for encryption has an `alg` if the configuration names the algorithm, because Keycloak selects
- * the key by its `alg`.
- */
+/** Returns this client's public keys, with an entry for each use of a key. */
 export function publishedKeys({ client, credentials }: ClientIdentity): readonly PublicJwk[] {
   const signatures = configuredSignatures(client)
   const encryption = [
@@ -20,8 +16,8 @@ function forSignatures({ signs, publicJwk }: ClientKey, configured: readonly str
   if (signs.length === 0) return []
   const named = signs.filter((algorithm) => configured.includes(algorithm))
   const [algorithm, ...alternatives] = named.length > 0 ? named : signs
-  // If a signing key supports several algorithms, publish it without `alg`. The IdP finds the key by its id, and would
-  // refuse signatures with an algorithm other than the published one.
+  // Publish a key for several algorithms without `alg`, because IdPs refuse signatures with another algorithm than
+  // that.
   return [
     { ...publicJwk, use: 'sig', ...(algorithm === undefined || alternatives.length > 0 ? {} : { alg: algorithm }) },
   ]
@@ -36,6 +32,7 @@ function forEncryption(
   configured: readonly (string | undefined)[],
 ): readonly PublicJwk[] {
   const named = decrypts.filter((algorithm) => configured.includes(algorithm))
+  // Keycloak selects a key for encryption by its `alg`.
   if (named.length > 0) return named.map((alg) => ({ ...publicJwk, use: 'enc', alg }))
   return decrypts.length > 0 && signs.length === 0 ? [{ ...publicJwk, use: 'enc' }] : []
 }

@@ -6,21 +6,15 @@ import { translateTokenFault } from '../faults.ts'
 
 const ENDPOINT = 'pushed_authorization_request_endpoint'
 
-/**
- * Whether authorization requests are pushed, which means that this server sends them to the IdP. The IdP can require it
- * of all its clients, or of this client alone. Source: RFC 9126, sections 5 and 6.
- */
+/** Whether this server itself sends (pushes) authorization requests to the IdP. Source: RFC 9126, sections 5 and 6. */
 export function isPushed(client: ClientSettings, metadata: oidc.ServerMetadata): boolean {
   return client.require_pushed_authorization_requests || metadata.require_pushed_authorization_requests === true
 }
 
 /**
- * Sends an authorization request directly to the IdP, so that the browser's address contains none of its parameters. If
- * there is a request object, it contains all parameters except those that authenticate this server. Source: RFC 9126,
- * section 3.
+ * Pushes an authorization request to the IdP, so that the browser's address shows no parameters (RFC 9126, section 3).
  *
- * @param dpop null if access tokens are not bound to a key. Otherwise the authorization code is bound to it too (RFC
- *   9449, section 10.1)
+ * @param dpop null if access tokens are not bound to a key. Otherwise binds the code too (RFC 9449, section 10.1)
  * @returns the address to redirect the browser to
  * @throws LoginError `pushed_request_refused`, `provider_unreachable`, `metadata_incomplete`
  */

@@ -116,18 +116,14 @@ function requestedAge({ default_max_age: age }: ClientSettings): Readonly<Record
   return age === undefined ? {} : { max_age: String(age) }
 }
 
-/**
- * Returns the `acr` values that a login requests: all that the configuration accepts, even if the IdP's published list
- * lacks them. Returns none if the administrator configured `acr_values`.
- */
+/** Returns the `acr` values to request: all accepted ones, even if unpublished. None if `acr_values` is configured. */
 function requestedContexts({ requiredAcr, authorizationParams }: CustomSettings): readonly string[] {
   return authorizationParams.acr_values === undefined ? requiredAcr : []
 }
 
 /**
- * Returns a `claims` parameter that requests essential claims of the ID token, if the IdP supports this parameter. The
- * IdP must satisfy an essential claim or fail, whereas `acr_values` is only a preference. Source: OpenID Connect Core
- * 1.0, sections 5.5.1 and 5.5.1.1.
+ * Returns a `claims` parameter with essential claims, if the IdP supports it. The IdP must satisfy these, unlike
+ * `acr_values`. Source: OpenID Connect Core 1.0, sections 5.5.1 and 5.5.1.1.
  */
 function requestedClaims(
   client: ClientSettings,

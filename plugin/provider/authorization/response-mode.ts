@@ -4,9 +4,8 @@ import type { ClientSettings, ResponseMode } from '../../config/settings.ts'
 type ModeSettings = Pick<ClientSettings, 'response_types' | 'response_mode'>
 
 /**
- * Chooses the response mode. Returns undefined for codes, which use the IdP's default mode. An ID token in an address
- * would end up in logs and histories, so it is sent as a form. If the IdP publishes that it does not support forms, the
- * token is sent in the fragment, which browsers do not send to servers.
+ * Chooses the response mode. ID tokens arrive as a form, or else in the fragment, because a query would end up in logs.
+ * Codes use the IdP's default (undefined).
  */
 export function responseModeOf({ response_types: [type], response_mode: mode }: ModeSettings, idp: ServerMetadata) {
   if (mode !== undefined || type === 'code') return mode
@@ -21,8 +20,7 @@ export function mayComeByPost({ response_types: [type], response_mode: mode }: M
 }
 
 /**
- * Whether authorization responses may arrive in the fragment of the callback URL. True if the client requests the
- * fragment. Also true for every response type except `code`, because the IdP may ignore the requested mode.
+ * Whether answers may arrive in the fragment. ID tokens may in any mode, because an IdP may ignore the requested one.
  */
 export function mayComeInFragment({ response_types: [type], response_mode: mode }: ModeSettings): boolean {
   return type !== 'code' || mode === 'fragment' || mode === 'fragment.jwt'

@@ -3,10 +3,7 @@ import { causeCode, causes } from '../../log.ts'
 import { ForbiddenExchange } from '../http/limited-fetch.ts'
 import { UnansweredRequest } from '../http/noted-exchange.ts'
 
-/**
- * Translates a request without a usable answer: no connection, no answer in time, or an answer that is too large.
- * Returns undefined if the error has another reason.
- */
+/** Translates the error of a request without an acceptable answer: no connection, too late, or too large. */
 export function unanswered(error: unknown): LoginError | undefined {
   const chain = causes(error)
   const code = chain.map(codeOf).find((cause) => cause !== undefined)

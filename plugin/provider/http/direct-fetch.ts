@@ -23,12 +23,9 @@ import { VERIFIED } from './verification.ts'
 const IDLE_MS = 4_000
 
 /**
- * Returns a `fetch` for requests to an identity provider. It uses Node's own HTTP client for two reasons. Node's
- * `fetch` takes twice as long for the two or three requests of a login, and it cannot present a client certificate.
- *
- * The returned `fetch` follows no redirect and repeats only GET requests. It accepts no compressed answer, because a
- * small answer could unpack to more than the size limit. It uses the proxy that the environment names, and always
- * verifies certificates.
+ * Returns a `fetch` for requests to an IdP, with Node's HTTP client. Node's own `fetch` takes twice as long and cannot
+ * present a client certificate. The returned one follows no redirect, repeats only GET requests, uses the environment's
+ * proxy, and always verifies certificates.
  */
 export function directFetch(
   limits: FetchLimits,
@@ -47,9 +44,8 @@ export function directFetch(
     try {
       const proxy = proxyFor(url)
       if (proxy) return await send(exchange, { ...tls, ...(await throughProxy(url, proxy, signal)) })
-      // Never repeat a POST request. It may use up a code or a refresh token, and a second use makes the IdP end the
-      // whole session. Send the request over a new connection, because a server may close a reused connection at that
-      // moment. For example, the web server Starman closes idle connections after 1 s.
+      // Never repeat a POST request, because the second use of a code or refresh token makes the IdP end the session.
+      // Use a new connection, because a server may just close a reused one. Starman does so after 1 s.
       if (init.method !== 'GET') return await send(exchange, { agent: fresh[kind] })
       return await send(exchange, { agent: reused[kind] }).catch((error: unknown) => {
         // The other side closed the reused connection before it answered the request, so repeat the request.
@@ -86,6 +82,7 @@ interface Exchange {
  * @param route options of the connection, such as the agent
  */
 function send({ url, init, signal, maxBytes }: Exchange, route: RequestOptions): Promise<Response> {
+  // A small compressed answer could unpack to more than the size limit.
   const headers = { ...init.headers, ...route.headers, 'accept-encoding': 'identity' }
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {

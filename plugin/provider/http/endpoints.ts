@@ -3,10 +3,7 @@ import type { Credentials } from '../../config/settings.ts'
 
 export type AliasedEndpoint = 'token_endpoint' | 'userinfo_endpoint' | 'introspection_endpoint' | 'revocation_endpoint'
 
-/**
- * Returns the address of an endpoint, or undefined if the IdP has no such endpoint. If this server presents a client
- * certificate and the endpoint has an mTLS alias, returns the alias (RFC 8705, section 5).
- */
+/** Returns an endpoint's address, if any. With a client certificate, prefers its mTLS alias (RFC 8705, section 5). */
 export function endpointAddress(
   metadata: ServerMetadata,
   { certificate }: Credentials,

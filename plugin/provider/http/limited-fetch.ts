@@ -27,9 +27,8 @@ export class ForbiddenExchange extends Error {
 }
 
 /**
- * Applies the same rules to every request to an IdP. TLS is required except on loopback. Redirects are not followed,
- * because one could lead into the internal network. One time limit covers the whole answer, because a server could
- * otherwise send the body at one byte per second. The size of the body is limited.
+ * Requires TLS except on loopback, limits time and size, and follows no redirect, which could lead into the internal
+ * network. The time limit includes the body, which could arrive at one byte per second.
  */
 export function limitFetch(inner: Fetch, limits: FetchLimits, clock: Clock): Fetch {
   return async (url, init) => {

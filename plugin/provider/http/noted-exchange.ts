@@ -48,9 +48,9 @@ export class UnansweredRequest extends Error {
 }
 
 /**
- * Wraps a `fetch` so that unsuccessful answers keep the details that a log line needs.
+ * Wraps a `fetch` so that unsuccessful answers keep the details for a log line.
  *
- * @param endpointOf returns the name of the endpoint at an address, or undefined if the IdP publishes no such endpoint
+ * @param endpointOf returns the name of the endpoint at an address, if the IdP publishes one
  */
 export function noteExchanges(inner: Fetch, endpointOf: (address: string) => string | undefined): Fetch {
   return async (url, init) => {

@@ -13,11 +13,8 @@ export interface Proxy {
 }
 
 /**
- * Returns the proxy for an address, according to the current `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`,
- * in upper or lower case. Returns undefined if the request needs no proxy.
- *
- * For a loopback address, only a proxy on loopback is used. Any other proxy would connect to the machine on which the
- * proxy runs. Also, requests without TLS must not leave this machine.
+ * Returns the proxy for an address, if any, by `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper or
+ * lower case.
  *
  * @throws ForbiddenExchange `PROXY_UNUSABLE`
  */
@@ -26,6 +23,7 @@ export function proxyFor(url: URL): Proxy | undefined {
   if (configured === '') return undefined
   if (!URL.canParse(configured)) throw new ForbiddenExchange('PROXY_UNUSABLE', 'The address of the proxy is not valid')
   const { protocol, host, hostname, username, password } = new URL(configured)
+  // Another machine's proxy would connect to its own loopback, and requests without TLS must not leave this machine.
   if (isLoopback(url.hostname) && !isLoopback(hostname)) return undefined
   if (protocol !== 'http:' && protocol !== 'https:') {
     throw new ForbiddenExchange('PROXY_UNUSABLE', 'The address of a proxy must begin with http: or https:')
@@ -38,8 +36,8 @@ export function proxyFor(url: URL): Proxy | undefined {
 }
 
 /**
- * Reads the proxy from the environment. A proxy without a scheme uses http, as in other programs. The `proxy-from-env`
- * package would use the scheme of the requested address instead.
+ * Reads the proxy from the environment. One without a scheme uses http; `proxy-from-env` would use the requested
+ * scheme.
  */
 function configuredProxy(url: URL): string {
   const proxy = getProxyForUrl(url.href)
@@ -56,8 +54,7 @@ function decode(text: string): Buffer {
 }
 
 /**
- * Returns the connection options for a request through a proxy. An https request gets its own tunnel, so that TLS is
- * end to end between this server and the IdP. `signal` closes the tunnel.
+ * Returns the connection options for a request through a proxy. An https request gets a tunnel, which `signal` closes.
  */
 export async function throughProxy(url: URL, proxy: Proxy, signal: AbortSignal): Promise<RequestOptions> {
   const { address, authorization } = proxy
@@ -76,8 +73,7 @@ export async function throughProxy(url: URL, proxy: Proxy, signal: AbortSignal):
 }
 
 /**
- * Returns the options for a request without TLS, which is only allowed on loopback. The proxy receives the full address
- * in the request line. Source: RFC 9112, section 3.2.2.
+ * Returns the options for a request without TLS, with the full address in the request line (RFC 9112, section 3.2.2).
  */
 function plainRequest(url: URL, { address, authorization }: Proxy): RequestOptions {
   if (address.protocol !== 'http:')

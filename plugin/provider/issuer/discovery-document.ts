@@ -51,11 +51,10 @@ export async function loadDocument(issuer: string, fetch: Fetch): Promise<Server
 const ENDPOINTS = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpoint')
 
 /**
- * Refuses addresses that would receive secrets and codes without TLS. Plain HTTP is accepted on loopback only. A
- * *discovered* address may use plain HTTP only if the configured issuer is on loopback too. Otherwise a public IdP
- * could make this server send requests to programs on its own machine.
+ * Refuses endpoints without TLS, except on loopback. A discovered one may use plain HTTP only if the issuer is on
+ * loopback too. Otherwise a public IdP could make this server send requests to programs on its own machine.
  *
- * @param metadata the published metadata, in which the configured members replace the published ones
+ * @param metadata the published metadata with the configured members
  * @throws UnusableDocument caused by a ForbiddenExchange `PLAIN_HTTP`
  */
 export function assertSafeAddresses(metadata: ServerMetadata, { issuer, manual }: IssuerSettings): void {

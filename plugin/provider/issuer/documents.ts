@@ -3,12 +3,9 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import { loadDocument } from './discovery-document.ts'
 
 /**
- * Loads the discovery document of an issuer. Concurrent calls for the same issuer with the same `fetch` share one
- * request.
+ * Loads the discovery document of an issuer. Concurrent calls with the same arguments share one request.
  *
- * @param issuer the configured issuer
- * @param fetch a `fetch` with time and size limits. A domain with a client certificate has its own `fetch`, so it
- *   shares no requests
+ * @param fetch has time and size limits. A domain with a client certificate has its own
  * @throws UnusableDocument, UnansweredRequest
  */
 export type Documents = (issuer: string, fetch: Fetch) => Promise<ServerMetadata>

@@ -8,9 +8,8 @@ export function discoveryAddress(configured: string): string {
 }
 
 /**
- * Whether a published issuer is the configured one. The two may differ in a trailing slash. The administrator may also
- * have configured the address of the discovery document. No other difference is allowed: another path is another issuer
- * on the same server, possibly an attacker's.
+ * Whether a published issuer is the configured one, apart from a trailing slash or the discovery document's path.
+ * Another path is another issuer on the same server, possibly an attacker's.
  */
 export function isSameIssuer(configured: string, published: string): boolean {
   const configuredIssuer = withoutSuffix(configured)
@@ -19,8 +18,8 @@ export function isSameIssuer(configured: string, published: string): boolean {
 }
 
 /**
- * Whether Microsoft publishes this issuer for the configured one. Microsoft replaces the tenant's name with its id.
- * Some of the published issuers have no discovery document of their own.
+ * Whether Microsoft publishes this issuer for the configured one: it replaces a tenant's name with its id. Some of
+ * these have no discovery document.
  */
 export function isOfMicrosoftTenant(configured: string, published: string): boolean {
   const [from, to] = [new URL(withoutSuffix(configured)), new URL(published)]
@@ -41,8 +40,7 @@ function baseOf(issuer: string): string {
 const TENANT = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0\/?$/i
 
 /**
- * Microsoft's global cloud, its cloud for the US government, and its cloud in China. Each cloud publishes issuers on
- * its own host.
+ * Microsoft's clouds: global, US government, and China.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud
  */
@@ -53,10 +51,8 @@ const CLOUDS: readonly string[] = [
 ]
 
 /**
- * Whether the published issuer contains the id of a directory where the configured issuer contains the directory's
- * domain name. Microsoft's clouds accept the domain name, but publish the id. A directory at b2clogin.com publishes its
- * id for each of its policies. This is safe, because the configured server itself publishes the id over TLS, for this
- * directory only.
+ * Whether the published issuer has a directory's id where the configured one has its domain name, or a policy at
+ * b2clogin.com. This is safe, because the configured server itself publishes the id over TLS, for this directory only.
  */
 function isOfNamedTenant(configured: URL, published: URL): boolean {
   if (configured.origin !== published.origin || !TENANT.test(published.pathname)) return false
@@ -68,10 +64,8 @@ function isOfNamedTenant(configured: URL, published: URL): boolean {
 }
 
 /**
- * Whether the published issuer belongs to the configured directory of Entra External ID. Such a directory is served at
- * its name and publishes an issuer at its id: `https://<name>.ciamlogin.com/<id>/v2.0` becomes
- * `https://<id>.ciamlogin.com/<id>/v2.0`. Both ids in the published issuer must equal the configured id, because every
- * other directory belongs to another company.
+ * Whether Entra External ID publishes this issuer for the configured one: `https://<id>.ciamlogin.com/<id>/v2.0` for
+ * `https://<name>.ciamlogin.com/<id>/v2.0`. All ids must be equal, because other directories belong to other companies.
  */
 function isOfExternalTenant(configured: URL, published: URL): boolean {
   const [tenant, publishedTenant] = [configured, published].map(({ pathname }) =>

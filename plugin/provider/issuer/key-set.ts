@@ -22,11 +22,10 @@ export interface PublishedKeys {
 /** The keys of one domain's IdP. They verify logins and logout tokens. */
 export interface KeySet {
   /**
-   * Returns the keys as published within the last second. So a key that the IdP adds works at once, and a key that it
-   * withdraws stops working within a second. The IdP gets at most one request a second, however many callers there are.
+   * Returns the keys as published within the last second. So added and withdrawn keys take effect within a second, with
+   * at most one request a second.
    *
-   * @param kid the id of the needed key. If the key set lacks this key, the set is requested once more when the
-   *   second is over. The IdP may have added the key after the first request.
+   * @param kid the needed key. If the set lacks it, the set is requested once more when the second is over
    * @throws LoginError `provider_unreachable`, or `id_token_invalid` if the published document is no usable key set
    */
   current(jwksUri: string, kid?: string): Promise<PublishedKeys>
@@ -75,11 +74,10 @@ export function createKeySet(deps: KeySetDeps): KeySet {
 /**
  * Requests the key set at most once a second, and shares each request among all callers.
  *
- * A caller joins the latest request if it was sent within this second, to the same address, and has not failed.
- * Otherwise the caller sends the next request, or waits until the second has passed and checks again. Meanwhile another
- * caller may have sent the next request. After three such waits the caller accepts a failed request too, so every wait
- * is bounded. The last usable keys are stored separately, so a failed request does not discard them. Once closed, the
- * set sends no request, and waiting callers get `provider_unreachable`.
+ * A caller joins the latest request if that was sent within this second, to the same address, and has not failed.
+ * Otherwise it waits until the second has passed, and joins or sends the next one. After three waits it accepts a
+ * failed request too. The last usable keys survive failed requests. Once closed, the set sends no request, and waiting
+ * callers get `provider_unreachable`.
  */
 class ThrottledKeySet implements KeySet {
   readonly #fetch: Fetch
@@ -118,8 +116,8 @@ class ThrottledKeySet implements KeySet {
   }
 
   /**
-   * Returns the key request that was sent within the last second, if the caller can use it. Otherwise waits until one
-   * second after that request, and sends a new one.
+   * Returns the key request of the last second if the caller can use it. Otherwise waits, and joins or sends the next
+   * one.
    *
    * @param except a request whose result the caller already has
    */

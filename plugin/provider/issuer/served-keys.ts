@@ -13,13 +13,11 @@ export function keyIdOf(token: string): string | undefined {
 }
 
 /**
- * Answers openid-client's requests for the key set from the domain's shared {@link KeySet}. The library requests the
- * set only once for each configuration, when it verifies a signature. So the answer must contain the key that the
- * signature names.
+ * Answers openid-client's requests for the key set from the domain's {@link KeySet}. The library requests the set once
+ * for each configuration, so it must contain the token's key.
  *
  * @param inner the `fetch` for all other requests
- * @param token the token that the library is about to verify. After an answer that is itself a signed token, the
- *   library verifies that token instead
+ * @param token the token that the library is about to verify. A signed answer replaces it
  */
 export function withServedKeys(inner: Fetch, keySet: KeySet, jwksUri: string | undefined, token?: string): Fetch {
   let kid = token === undefined ? undefined : keyIdOf(token)

@@ -6,8 +6,8 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 
 /**
- * Limit of the encoded length of an ID token hint in an address, in characters. nginx accepts 4 KB of response headers
- * by default, and the address is part of them. An ID token with 50 groups has 3 KB.
+ * Limit of an encoded ID token hint in an address, in characters. nginx accepts 4 KB of headers by default. A token
+ * with 50 groups has 3 KB.
  */
 const MAX_HINT_LENGTH = 1_500
 /** Time limit for the check of the default logout address. The user waits for the check. */
@@ -35,8 +35,7 @@ export type SignOut =
 /** Ends one domain's sessions at its IdP, through the browser (OpenID Connect RP-Initiated Logout 1.0). */
 export interface EndSession {
   /**
-   * Whether a logout redirects the browser to the IdP's end-session endpoint. That endpoint ends the session at the
-   * IdP, so this server must not end it earlier.
+   * Whether the browser's redirect ends the session at the IdP, so that this server must not end it there earlier.
    *
    * @throws LoginError
    */
@@ -89,10 +88,7 @@ export function createEndSession({ client, logoutUrl }: DomainSettings, deps: En
 
 type IsDefaultServed = (metadata: ServerMetadata) => Promise<boolean>
 
-/**
- * Checks whether the IdP serves the default logout address. Checks again only after discovery returned new metadata.
- * Many IdPs without an end-session endpoint do not serve this address.
- */
+/** Checks whether the IdP serves the default logout address, once for each discovered metadata. Many IdPs do not. */
 function createDefaultAddressCheck({ fetch, onMissing, clock }: EndSessionDeps): IsDefaultServed {
   let checked: { readonly metadata: ServerMetadata; readonly answer: Promise<boolean> } | undefined
 
@@ -140,8 +136,8 @@ function defaultAddress({ issuer }: ServerMetadata): string {
 }
 
 /**
- * Identifies the session to the IdP by its ID token. If the session did not store the token, uses `sid` or the subject.
- * Source: OpenID Connect RP-Initiated Logout 1.0, section 2.
+ * Identifies the session to the IdP by its ID token, or else by `sid` or subject. Source: OpenID Connect RP-Initiated
+ * Logout 1.0, section 2.
  */
 function hintOf({ subject, sid, idToken }: EndingSession): Readonly<Record<string, string>> {
   return idToken === null ? { logout_hint: sid ?? subject } : { id_token_hint: idToken }

@@ -30,8 +30,8 @@ export interface LogoutTokenRules {
 }
 
 /**
- * Checks everything in a logout token except its signature and exact issuer. A token that passes may still be forged.
- * Source: OpenID Connect Back-Channel Logout 1.0, sections 2.4 and 2.6.
+ * Checks a logout token, except its signature and exact issuer. Source: OpenID Connect Back-Channel Logout 1.0,
+ * sections 2.4 and 2.6.
  *
  * @param nowS seconds since 1970
  * @returns the content, or the objection to the token

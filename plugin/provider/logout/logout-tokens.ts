@@ -12,8 +12,8 @@ import { inspectLogoutToken, type Logout, objectionToIssuer } from './logout-tok
 import { createUsedTokens, type SharedUse } from './used-tokens.ts'
 
 /**
- * How long a logout waits for the IdP's current keys before it accepts stored keys. The key request may be delayed by a
- * second, so the IdP has at least another second to answer it. Stored keys are not used if the request fails earlier.
+ * How long a logout waits for the IdP's current keys before it accepts stored keys. The request may start a second
+ * late, so the IdP has at least one second.
  */
 const KEY_LIMIT_MS = 2_000
 /** Limit of the age of stored keys that may verify a logout token. */
@@ -32,10 +32,7 @@ export interface LogoutTokens {
 export interface LogoutTokenDeps {
   readonly issuer: Issuer
   readonly keySet: KeySet
-  /**
-   * The client secret, if it is read from a file. Null if the configuration contains the secret itself. With a file,
-   * `settings.client.client_secret` returns the secret that was last read.
-   */
+  /** The client secret, if it is read from a file, as in `settings.client.client_secret`. Otherwise null. */
   readonly secret: ClientSecret | null
   readonly clock: Clock
   /** The record of used logout tokens that all processes share. Undefined if there is only one process. */
@@ -79,10 +76,9 @@ export function createLogoutTokens(settings: DomainSettings, deps: LogoutTokenDe
   }
 
   /**
-   * Whether one of the stored keys signed the token. Stored keys suffice if the IdP does not serve its current keys in
-   * time. For example, an IdP with a single worker serves no keys until its logout token is answered. The stored keys
-   * may include a key that the IdP has withdrawn since then. While the IdP does not answer, a thief of that key can
-   * sign users out, for at most a day. The thief cannot sign in.
+   * Whether one of the stored keys signed the token. They suffice if the current keys are late, because an IdP with a
+   * single worker serves none until its logout token is answered. A thief of a withdrawn key could then sign users out
+   * for at most a day, but not sign in.
    */
   async function isSignedWith(token: string, { find }: PublishedKeys): Promise<boolean> {
     return verifySignature(token, find, rules.algorithm).then(

@@ -38,8 +38,8 @@ export interface UsedTokens {
   /**
    * Runs `act` once for each token. If `act` rejects, the token may be used again.
    *
-   * @throws LoginError `logout_token_invalid`, `host_failed`; and the errors of `act`. If the same token arrives again
-   *   while `act` runs, that second call throws the same errors
+   * @throws LoginError `logout_token_invalid`, `host_failed`; and the errors of `act`, also of a running call with the
+   *   token
    */
   use<Result>(logout: Logout, act: () => Promise<Result>): Promise<Result>
 }
@@ -82,8 +82,8 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
       const key = keyOf(logout)
       const first = inProgress.get(key)
       if (first !== undefined) {
-        // The IdP sends the same token again if the answer to the first request takes too long. If the first request
-        // fails, this request fails too, so that the IdP may retry.
+        // The IdP repeats a token if its answer takes too long. If the first request fails, fail too, so that the IdP
+        // may retry.
         await first
         throw refusal(ALREADY_USED)
       }

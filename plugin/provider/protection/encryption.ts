@@ -10,10 +10,9 @@ export interface Encryption {
 }
 
 /**
- * Returns the algorithms that encrypt one kind of token, or undefined if `alg` is not configured.
+ * Returns the algorithms for one kind of token, if configured.
  *
- * @param enc content encryption algorithm. The default is that of OpenID Connect Dynamic Client Registration 1.0,
- *   section 2
+ * @param enc content encryption algorithm. Default of OpenID Connect Dynamic Client Registration 1.0, section 2
  */
 export function encryptionOf(alg: string | undefined, enc = 'A128CBC-HS256'): Encryption | undefined {
   return alg === undefined ? undefined : { alg, enc }
@@ -25,10 +24,10 @@ export function isEncrypted(token: string): boolean {
 }
 
 /**
- * Decrypts a token for this client with exactly the configured algorithms. The token's key id selects the key. A token
- * without a key id is tried with each suitable key, so that old and new keys work during a rotation.
+ * Decrypts a token for this client with exactly the configured algorithms. Without a key id, tries each suitable key,
+ * because keys may be rotated.
  *
- * @throws Error if the token cannot be decrypted
+ * @throws Error if that fails
  */
 export async function decrypt(token: string, { alg, enc }: Encryption, { client, credentials }: ClientIdentity) {
   const allowed = { keyManagementAlgorithms: [alg], contentEncryptionAlgorithms: [enc] }
@@ -93,11 +92,9 @@ function headerOf(token: string): JsonObject {
 }
 
 /**
- * Derives the key for symmetric encryption between a client and its IdP: the first bits of the hash of the client
- * secret. Source: OpenID Connect Core 1.0, section 10.2.
+ * Derives the key for symmetric encryption from the client secret. Source: OpenID Connect Core 1.0, section 10.2.
  *
- * @param alg key management algorithm: `dir`, or one with the key length in its name
- * @param enc content encryption algorithm
+ * @param alg `dir`, or an algorithm with the key length in its name
  */
 function sharedKey(secret: string, alg: string, enc: string): Uint8Array {
   const bytes = (alg === 'dir' ? contentBits(enc) : bitsIn(alg)) / 8

@@ -18,8 +18,8 @@ const LIFETIME_S = 5 * 60
 const MAX_PUBLISHED = 20
 
 /**
- * Signs the parameters of an authorization request in one object (RFC 9101), so that they cannot be changed on the way.
- * If the Client object requires it, the object is also encrypted for the IdP.
+ * Signs the parameters of an authorization request in one object (RFC 9101). Encrypts it if the Client object requires
+ * that.
  *
  * @returns undefined if neither the Client object nor the IdP requires a request object
  * @throws LoginError `client_keys_missing`, `metadata_incomplete`
@@ -64,9 +64,8 @@ export async function requestObject(
 }
 
 /**
- * Chooses the key and algorithm that sign requests. A configured algorithm always wins. Without one, requests are
- * signed only if the Client object or the IdP requires it. Then the first of this client's algorithms that the IdP
- * accepts is used, or the first of all if the IdP publishes no list. Returns undefined if requests are not signed.
+ * Chooses the key and algorithm that sign requests: the configured algorithm or, if the Client object or the IdP
+ * requires signatures, the first of this client's algorithms that the IdP accepts.
  */
 function signerOfRequests(identity: ClientIdentity, metadata: oidc.ServerMetadata): Signer | undefined {
   const { client } = identity

@@ -4,11 +4,11 @@ import { membersOf } from '../../config/json/json-object.ts'
 import type { Claims } from '../../login/profile.ts'
 
 /**
- * Checks whether the ID token was issued with this access token. If not, an attacker may have replaced the access
- * token. An ID token without `at_hash` raises no objection. Source: OpenID Connect Core 1.0, section 3.1.3.8.
+ * Checks that the ID token was issued with this access token, which an attacker may have replaced. Source: OpenID
+ * Connect Core 1.0, section 3.1.3.8.
  *
  * @param algorithm the signature algorithm of the ID token
- * @returns the objection, or undefined
+ * @returns the objection, if any
  */
 export function objectionToTokenHash(accessToken: string, idClaims: Claims, algorithm: string): string | undefined {
   if (idClaims.at_hash === undefined) return undefined
@@ -18,11 +18,10 @@ export function objectionToTokenHash(accessToken: string, idClaims: Claims, algo
 }
 
 /**
- * Checks whether an access token is bound to a client certificate other than this server's. A token that this server
- * cannot read raises no objection. Source: RFC 8705, section 3.1.
+ * Checks that a readable access token is not bound to another client certificate. Source: RFC 8705, section 3.1.
  *
- * @param thumbprint the thumbprint of this server's certificate, in base64url
- * @returns the objection, or undefined
+ * @param thumbprint that of this server's certificate, in base64url
+ * @returns the objection, if any
  */
 export function objectionToBinding(accessToken: string, thumbprint: string): string | undefined {
   const bound = boundTo(accessToken)

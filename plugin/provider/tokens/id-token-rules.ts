@@ -8,11 +8,11 @@ export const ISSUED_LONG_AGO = 'iat is more than 10 minutes ago'
 export const ISSUED_AHEAD = 'iat is more than a minute ahead'
 
 /**
- * Checks the rules for an ID token that openid-client does not check. Signature, issuer, audience, nonce and expiry
- * have been verified already. Source: OpenID Connect Core 1.0, section 3.1.3.7, steps 4, 5 and 10.
+ * Checks the rules for an ID token that openid-client does not check. Source: OpenID Connect Core 1.0, section 3.1.3.7,
+ * steps 4, 5 and 10.
  *
  * @param nowS seconds since 1970
- * @returns the objection, or undefined
+ * @returns the objection, if any
  */
 export function objectionToIdToken(claims: Claims, clientId: string, nowS: number): string | undefined {
   const { iat, azp, aud } = claims
@@ -27,9 +27,8 @@ export function objectionToIdToken(claims: Claims, clientId: string, nowS: numbe
 }
 
 /**
- * Checks the ID token that arrived through the browser together with a code. This token must follow the same rules as
- * the ID token from the token endpoint. Both tokens must describe the same user. Source: OpenID Connect Core 1.0,
- * section 3.3.3.6.
+ * Checks the ID token that arrived through the browser together with a code. Source: OpenID Connect Core 1.0, section
+ * 3.3.3.6.
  */
 export function objectionToFrontToken(
   front: Claims,
@@ -42,8 +41,7 @@ export function objectionToFrontToken(
 }
 
 /**
- * Checks an ID token from a renewal: it must have the same user, issuer and audience as before. Source: OpenID Connect
- * Core 1.0, section 12.2.
+ * Checks an ID token from a renewal. Source: OpenID Connect Core 1.0, section 12.2.
  *
  * @param expected the claims of the previous ID token
  */
@@ -55,13 +53,8 @@ export function objectionToRenewed({ iss, sub, aud }: Claims, expected: Claims):
 }
 
 /**
- * Returns the earliest time at which the user may have authenticated at the IdP, by this server's clock. A logout of
- * all of a user's sessions ends those that began before it. If this time is too early, too many sessions end, which is
- * safe.
- *
- * The age of the authentication is the difference between two times of the IdP, so the IdP's clock need not be right.
- * The result is never later than `auth_time` itself, because some IdPs create tokens long before they deliver them.
- * Source: OpenID Connect Core 1.0, section 2.
+ * Returns the earliest time at which the user may have authenticated, by this server's clock. If it is too early, a
+ * logout ends too many sessions, which is safe. Source: OpenID Connect Core 1.0, section 2.
  *
  * @param claims claims of the verified ID token
  * @param requestedAt when the token was requested, in milliseconds since 1970
@@ -69,8 +62,9 @@ export function objectionToRenewed({ iss, sub, aud }: Claims, expected: Claims):
  */
 export function authenticatedAt({ auth_time: authTime, iat }: Claims, requestedAt: number): number | null {
   if (!isTime(authTime) || !isTime(iat)) return null
-  // Add a second, because `auth_time` and `iat` are rounded to whole seconds.
+  // The difference does not depend on the IdP's clock. Add a second, because both times are rounded to whole seconds.
   const maxAgeS = Math.max(0, iat - authTime) + 1
+  // Use `auth_time` if it is earlier, because some IdPs create tokens long before they deliver them.
   return Math.min(requestedAt - maxAgeS * 1000, authTime * 1000)
 }
 

@@ -10,8 +10,8 @@ import type { IdpSignatures } from '../protection/id-token-signature.ts'
 import { objectionToRenewed } from './id-token-rules.ts'
 
 /**
- * Time limit for a renewal, in milliseconds. It is shorter than a session's lease, which keeps other processes from
- * renewing the same session. So a late answer cannot collide with another renewal.
+ * Time limit for a renewal, in milliseconds. It is shorter than a session's lease, so that no other process renews
+ * meanwhile.
  */
 const LIMIT_MS = 8_000
 
@@ -39,11 +39,9 @@ export interface Renewed extends SessionTokens {
 }
 
 /**
- * Renews the tokens of a session (RFC 6749, section 6). The outcome shows this server whether the session is still
- * alive at the IdP. The request shows the IdP that the session is in use. The previous ID token is kept if the IdP
- * sends none, or if the keys to verify the new one cannot be loaded.
+ * Renews the tokens of a session (RFC 6749, section 6). This shows whether it is alive, and tells the IdP that it is in
+ * use. Keeps the ID token if the IdP sends none, or if its keys cannot be loaded.
  *
- * @param session the session that the tokens belong to
  * @throws LoginError `token_request_failed`, `provider_unreachable`, `id_token_invalid`
  */
 export type Renew = (tokens: Tokens, refresh: string, session: Renewable) => Promise<Renewed>

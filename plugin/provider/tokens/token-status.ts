@@ -11,18 +11,17 @@ export type TokenKind = 'access_token' | 'refresh_token'
 /** Requests about tokens that this server holds. Every method throws LoginError only. */
 export interface TokenVerbs {
   /**
-   * Whether a token is active (RFC 7662). An IdP also answers "inactive" to a client that it does not recognize or that
-   * lacks the permission (RFC 7662, section 2.2; authentik does this). So an access token is inactive only if the
-   * UserInfo endpoint rejects it too.
+   * Whether a token is active (RFC 7662). An access token is inactive only if the UserInfo endpoint rejects it too.
+   * IdPs such as authentik also answer "inactive" to clients without the permission (section 2.2).
    *
-   * @returns null if the IdP has no introspection endpoint, so that the state is unknown
+   * @returns null if the IdP has no introspection endpoint
    * @throws LoginError `introspection_failed`, `provider_unreachable`
    */
   introspect(token: string, kind?: TokenKind): Promise<boolean | null>
   /**
    * Revokes a token at the IdP (RFC 7009). An unknown token counts as revoked.
    *
-   * @returns false if the IdP has no revocation endpoint, so that the token lives until it expires
+   * @returns false if the IdP has no revocation endpoint
    * @throws LoginError
    */
   revoke(token: string, kind: TokenKind): Promise<boolean>

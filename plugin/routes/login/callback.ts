@@ -21,8 +21,8 @@ import { earlierLanding, rememberLanding } from './repeated-answer.ts'
 import { takeTransaction } from './take-transaction.ts'
 
 /**
- * Whether {@link callback} handles this request to the redirect path. It does if the request contains an answer, or may
- * have an answer in its fragment. Servers do not receive fragments, so {@link callback} sends a page that reads it.
+ * Whether {@link callback} handles this request to the redirect path: if it has an answer, or may have one in its
+ * fragment, which servers do not receive.
  */
 export function isForCallback({ domainKey, working }: Strategy, { transactions }: RouteDeps, req: Request): boolean {
   if (isAnswer(answerOf(req))) return true
@@ -63,8 +63,8 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
     rememberLanding(state, { domainKey, userId: profile.id, startedAt }, path, browser, deps, res)
     land(host, req, res, path)
   } catch (error) {
-    // End the session of an earlier login, so that a refused user does not stay signed in. Do not end a session because
-    // of an answer that this browser never requested, because any page could send such an answer.
+    // End an earlier session, so that a refused user does not stay signed in. But any page could send an answer that
+    // this browser never requested.
     if (isOwnLogin) await host.sessions.end(req, res).catch(() => undefined)
     if (working && error instanceof LoginError && couldAnotherAccountHelp(error.code)) {
       res.append('Set-Cookie', requestAnotherAccount(cookieRules(working.settings)))

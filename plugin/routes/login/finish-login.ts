@@ -47,10 +47,7 @@ export async function finishLogin(
   return { profile, result, startedAt: await startSession(deps.host, session, transaction.startedAt, req, res) }
 }
 
-/**
- * Signs the user in according to the rules of {@link signIn}. If the user is in none of the groups in
- * `groups.required`, locks the user out of an existing account.
- */
+/** Signs the user in by {@link signIn}. Locks a user out who is in none of the groups in `groups.required`. */
 async function admit(
   { claims, accessToken, grantedScopes, userInfoFailure, issuer, subject }: Redeemed,
   profile: SignInIdentity,
@@ -106,8 +103,7 @@ async function startSession(
 }
 
 /**
- * Looks for an account that the user has under another id, and logs a warning if there is one. Ignores errors of the
- * host, because a later step of the login reports them clearly.
+ * Logs a warning if the user has an account under another id. Ignores errors of the host, which a later step reports.
  */
 async function findOtherAccount(
   { accounts, authLog }: Host,

@@ -3,10 +3,9 @@ import type { Response } from 'express'
 import { escapeMarkup, smallPage } from '../markup.ts'
 
 /**
- * The page's script, which posts the authorization response from the URL fragment. The script first removes the
- * fragment, so that neither the history nor a copied address contains the response. A field with the name of a form's
- * member hides that member. So the script adds all fields at once, and takes `submit` from the prototype. It does not
- * post an empty fragment, because the server would answer with this page again.
+ * The page's script, which posts the answer from the URL fragment. First it removes the fragment, so that neither the
+ * history nor a copied address contains it. Fields can hide a form's members such as `submit`. An empty fragment is not
+ * posted, because the server would send this page again.
  */
 const SCRIPT = `
 const answer = new URLSearchParams(location.hash.slice(1))
@@ -28,10 +27,8 @@ const POLICY = [
 ].join('; ')
 
 /**
- * Sends a page that reads the authorization response from the URL fragment and posts it to the same address. Browsers
- * do not send fragments to servers. Source: OAuth 2.0 Multiple Response Type Encoding Practices, section 5.
- *
- * @param loginPath path of the login page
+ * Sends a page that posts the answer from the URL fragment, which servers do not receive. Source: OAuth 2.0 Multiple
+ * Response Type Encoding Practices, section 5.
  */
 export function sendFragmentPage(res: Response, loginPath: string): void {
   res

@@ -5,10 +5,7 @@ import type { DomainSettings } from '../../config/settings.ts'
 import { LoginError } from '../../errors.ts'
 import type { RoutePaths, WorkingStrategy } from '../strategy.ts'
 
-/**
- * Limit of characters in a login hint. User names and e-mail addresses are shorter. A percent-encoded hint may have
- * twice as many characters, because encoding makes letters beyond ASCII longer.
- */
+/** Limit of characters in a login hint, such as an e-mail address. With percent-encoding, twice as many are allowed. */
 const MOST_HINT_CHARACTERS = 255
 
 /** The parameters of a request that begins a login. */
@@ -20,10 +17,9 @@ export interface Initiation {
 }
 
 /**
- * Reads the request that begins a login. Another site may have sent the browser here. Source: OpenID Connect Core 1.0,
- * section 4, Initiating Login from a Third Party.
+ * Reads the request that begins a login, perhaps from another site. Source: OpenID Connect Core 1.0, section 4.
  *
- * @throws LoginError `initiation_refused` if the request is for another IdP, and errors of discovery
+ * @throws LoginError `initiation_refused` if it is for another IdP, and errors of discovery
  */
 export async function readInitiation(
   req: Request,
@@ -69,13 +65,11 @@ function pathInDomain(value: unknown, { origin, client }: DomainSettings, base: 
 const MOST_PATH_CHARACTERS = 512
 
 /**
- * Returns the normalized local path to which a browser may return after its login. Returns undefined for anything else:
- * an address of another host in any spelling that browsers accept, a path with control characters, or a path that is
- * too long.
+ * Returns the normalized local path to which a browser may return after its login. Undefined for another host in any
+ * spelling that browsers accept, for control characters, and for a long path.
  *
- * @param value the value of the parameter: `undefined` if it is missing, an array if it is repeated
- * @param excludedRoutes normalized paths of the plugin's own routes. Returning to one of them would loop, or sign the
- *   user out again
+ * @param value the parameter; an array if it is repeated
+ * @param excludedRoutes paths of the plugin's own routes. Returning there would loop, or sign the user out
  */
 export function localReturnPath(value: unknown, excludedRoutes: ReadonlySet<string>): string | undefined {
   if (typeof value !== 'string' || value.length > MOST_PATH_CHARACTERS || !value.startsWith('/')) return undefined

@@ -23,8 +23,7 @@ export function rememberLanding(
 }
 
 /**
- * Returns the path to which an earlier login redirected the browser, if the IdP's answer to that login arrives again.
- * Returns undefined if the browser no longer has the session that the earlier login started.
+ * Returns the path to which the login with this answer redirected the browser, if that login's session still exists.
  */
 export async function earlierLanding(
   state: string,

@@ -5,8 +5,8 @@ import { TRANSACTION_MS, type Transaction } from '../../login/transaction/transa
 import type { RouteDeps } from '../strategy.ts'
 
 /**
- * Returns the transaction that an answer's state belongs to, and removes it from the browser's cookies. Returns
- * undefined if there is none, or if a process of this server has already taken it.
+ * Takes the transaction of an answer's state from the browser's cookies. Undefined if there is none, or if it was taken
+ * before.
  *
  * @throws LoginError `host_failed` if the store that the processes share does not answer
  */

@@ -15,8 +15,8 @@ import type { RouteDeps, Strategy } from '../strategy.ts'
 const RESPONSE_MS = 4_000
 
 /**
- * `POST auth-oidc-backchannel-logout`: ends one session, or all sessions of a user, because the IdP ended them. Source:
- * OpenID Connect Back-Channel Logout 1.0, sections 2.5 to 2.8.
+ * `POST auth-oidc-backchannel-logout`: ends sessions that ended at the IdP. Source: OpenID Connect Back-Channel Logout
+ * 1.0, sections 2.5 to 2.8.
  */
 export async function backchannelLogout(
   strategy: Strategy,
@@ -103,10 +103,7 @@ function userOf({ subject, ending, others }: EndedByIdp, uuidClaim: string): Use
   return subject !== null && uuidClaim === 'sub' ? `~oidc:${subject}` : undefined
 }
 
-/**
- * Answers a refused logout token. Only the log contains which check failed, because a stranger can send such requests.
- * The protocol uses status 400 for all failures.
- */
+/** Answers a refused logout token. Only the log names the failed check, because a stranger can send tokens. */
 export function refuseLogout(
   { domainKey }: Strategy,
   { host }: RouteDeps,

@@ -6,10 +6,9 @@ import { queryOf } from '../answer.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 
 /**
- * `GET auth-oidc-frontchannel-logout`: ends a session that ended at the IdP. The IdP's page requests this address in a
- * frame. Browsers usually send no cookies in such a frame, so `iss` and `sid` select the session. If both are missing,
- * the session of the request's cookie ends, if there is one. Source: OpenID Connect Front-Channel Logout 1.0, section
- * 2.
+ * `GET auth-oidc-frontchannel-logout`: ends a session for the IdP, whose page requests this address in a frame. `iss`
+ * and `sid` select it, because browsers usually send no cookies there. Source: OpenID Connect Front-Channel Logout 1.0,
+ * section 2.
  */
 export async function frontchannelLogout(
   { domainKey, working }: Strategy,

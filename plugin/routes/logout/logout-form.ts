@@ -6,9 +6,8 @@ const SCRIPT = 'document.forms[0].submit()'
 const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64')
 
 /**
- * Sends a page that posts the logout parameters to the IdP, because they are too long for an address. A script submits
- * the form. If scripts are off, the user presses its button. OpenID Connect RP-Initiated Logout 1.0, section 2,
- * requires every IdP to accept POST.
+ * Sends a page that posts logout parameters to the IdP, because they are too long for an address. Every IdP must accept
+ * POST (OpenID Connect RP-Initiated Logout 1.0, section 2).
  *
  * @param fields contain a secret, so the response must not be cached
  */
@@ -34,9 +33,8 @@ ${inputs.join('\n')}
 }
 
 /**
- * Returns the page's content security policy. Chromium applies `form-action` also to the redirects after the form
- * (measured with version 156). These redirects lead back to this server, perhaps through a second IdP that the first
- * one uses, so any https address is allowed.
+ * Returns the page's content security policy. Chromium (measured: 156) applies `form-action` also to redirects after
+ * the form. These may lead through a second IdP, so any https address is allowed.
  */
 function policyFor({ origin }: URL): string {
   return [

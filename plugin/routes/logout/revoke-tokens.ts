@@ -17,13 +17,9 @@ export interface Revocation {
 }
 
 /**
- * Revokes the tokens of a session, if the IdP has a revocation endpoint. Waits up to 2 s. Slower requests continue in
- * the background, within the usual time limit. Never rejects.
+ * Revokes the tokens of a session. Waits up to 2 s; slower requests continue in the background. Never rejects.
  *
- * @param endsAtIdp whether the browser continues to the IdP's end-session endpoint. If so, the refresh token is revoked
- *   only if it was granted for offline use. Many IdPs end a session when its refresh token is revoked. The
- *   end-session endpoint would then find no session, and would not sign the user out of a second IdP that the first one
- *   uses
+ * @param endsAtIdp whether the browser continues to the IdP's end-session endpoint
  */
 export async function revokeTokens(
   client: Pick<ProviderClient, 'revoke'>,
@@ -35,6 +31,8 @@ export async function revokeTokens(
   const revoke = async (token: string, kind: TokenKind) => {
     outcomes.push(await client.revoke(token, kind).then(() => undefined, unlessUnsupported))
   }
+  // Many IdPs end a session with its refresh token. The end-session endpoint would then not sign the user out of a
+  // second IdP that the first one uses.
   const requests = [
     ...(refresh === null || (endsAtIdp && !offline) ? [] : [revoke(refresh, 'refresh_token')]),
     ...(accessExpiresAt !== null && accessExpiresAt <= clock.now() ? [] : [revoke(access, 'access_token')]),
