@@ -2,8 +2,8 @@
 export type LogFields = Readonly<Record<string, unknown>>
 
 /**
- * The plugin's own log, by default JSON lines (`fixtures/log-line.schema.json`), or the option `log` of `registerOidc`.
- * Logins are in the host's authentication log.
+ * The plugin's own log. Default: JSON lines as in `fixtures/log-line.schema.json`. Entries about logins go to the
+ * host's authentication log instead.
  */
 export interface Log {
   info(event: string, msg: string, fields?: LogFields): void

@@ -55,8 +55,8 @@ export interface OidcRules {
 }
 
 /**
- * Returns a reader that reads equal `oidc` objects only once. On a server with 1,000 domains, most are equal: this
- * saves 205 of 500 ms of CPU time (benchmark `start.domains`).
+ * Returns a reader that reads equal `oidc` objects only once. Most of 1,000 domains use the same IdP: 295 ms of CPU
+ * time instead of 500 ms (benchmark `start.domains`).
  */
 export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcReader {
   const readings = new Map<string, OidcReading>()

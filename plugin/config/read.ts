@@ -65,8 +65,8 @@ export interface Readings {
 }
 
 /**
- * Reads a server's configuration. Returns each domain's settings, or all its mistakes at once, frozen. Never throws,
- * even for a malformed `config`.
+ * Reads a server's configuration. Returns the frozen settings of each domain, or all its mistakes. Never throws, even
+ * for a malformed `config`.
  */
 export type DomainReader = (config: unknown, options?: ConfigReadOptions) => Readings
 

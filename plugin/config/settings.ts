@@ -129,8 +129,8 @@ export interface ClientSettings {
   /** Whether access tokens are bound to a key of this process, by DPoP (RFC 9449). */
   readonly dpop_bound_access_tokens: boolean
   /**
-   * Audience of client assertions: `issuer`, `address` (of the endpoint), or an explicit audience. If undefined, the
-   * plugin finds out which audience the IdP accepts.
+   * Audience of client assertions: `issuer`, `address` (of the endpoint), or another one. If undefined, the plugin
+   * finds an accepted one.
    */
   readonly assertion_audience?: string
 }

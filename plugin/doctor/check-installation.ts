@@ -111,10 +111,7 @@ function hookOrder(sources: Sources): Finding {
     : { name, state: 'moved', text: `after the routes in ${MEMBERS.web.file}` }
 }
 
-/**
- * Checks that MeshCentral keeps no references to `encodeCookie` and `decodeCookie`. They would bypass the plugin's
- * replacements.
- */
+/** Checks that MeshCentral keeps no references to `encodeCookie` and `decodeCookie`, which would bypass the plugin. */
 function cookieCalls(sources: Sources): Finding {
   const name = 'calls of encodeCookie and decodeCookie'
   const references = [...sources].flatMap(([path, source]) =>

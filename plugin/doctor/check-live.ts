@@ -34,8 +34,8 @@ export interface LiveOptions {
 }
 
 /**
- * Checks everything that a login depends on at the IdP, with the same client but without a user. Changes nothing there.
- * A request is limited to 10 s and 1 MB, a check to two requests. Never rejects.
+ * Checks what a login depends on at the IdP, with the same client but without a user. Changes nothing there. Limits: 10
+ * s and 1 MB a request, two requests a check. Never rejects.
  */
 export async function askProvider(settings: DomainSettings, options: LiveOptions = {}): Promise<readonly Verdict[]> {
   const { clock = systemClock, presets = {} } = options

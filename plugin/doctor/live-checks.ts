@@ -20,7 +20,7 @@ export const PAUSE_MS = 10_000
 /**
  * Runs live checks on demand, one at a time for each domain, and keeps the last outcome.
  *
- * @param askers the check of each domain, by domain key
+ * @param askers by domain key
  * @param now in milliseconds since 1970
  */
 export function createLiveChecks(

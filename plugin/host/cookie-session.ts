@@ -35,7 +35,7 @@ const KEY = 'oidcSignIn'
 const USER_PREFIX = '~oidc:'
 /**
  * Limit of the session cookie's size in bytes. All cookies of a response stay below 2 KB, because nginx allows 4 KB of
- * headers by default. The rest is for cookies of logins and 100 characters of the host.
+ * headers by default. Other cookies need the rest.
  */
 const MOST_BYTES = 1_440
 /** Size of the session's cookies apart from their content, in bytes: names, attributes and signature. */

@@ -134,10 +134,7 @@ async function start(parts: Parts, tokens: ExpressTokens | undefined, req: Reque
   used.note(session.id, record, sessionStore, Number.NEGATIVE_INFINITY)
 }
 
-/**
- * Returns the login of a valid session. Asks the revocation store, because a concurrent request may restore a deleted
- * session.
- */
+/** Returns the login, unless it was revoked. A concurrent request may write a deleted session back to the store. */
 async function current({ ends, used }: Parts, req: Request): Promise<SignIn | undefined> {
   const stored = storedSignIn(req)
   if (!stored || !(await ends.counts(stored))) return undefined

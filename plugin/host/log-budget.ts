@@ -30,9 +30,9 @@ interface Second {
 /**
  * Limits the log lines about refused requests, with which any stranger could otherwise fill the disk.
  *
- * For each domain, event and code, a second begins with the first line. In it, {@link MOST_LINES} lines are written and
- * the rest are counted. Its end, or {@link LogBudget.close}, logs that number. Requests cannot create new combinations,
- * so memory is bounded.
+ * For each domain, event and code, a second begins with the first line. Its first {@link MOST_LINES} lines are written.
+ * The rest are counted, and their number is logged at the end or at {@link LogBudget.close}. No request creates a new
+ * combination, so memory is bounded.
  */
 export class LogBudget {
   readonly #write: Host['authLog']

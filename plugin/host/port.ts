@@ -17,8 +17,8 @@ export interface Host {
   /** Writes one entry to the server's authentication log, for each failure, warning and login. Must not throw. */
   readonly authLog: (entry: AuthLogEntry) => void
   /**
-   * A secret of at least 32 characters, the same in all processes and after restarts. It seals the logins in progress.
-   * Without it, each process generates one, and a restart invalidates these logins.
+   * A secret of at least 32 characters, the same in all processes and after restarts. Seals logins in progress. Without
+   * it, they end at a restart, and processes cannot share them.
    */
   readonly secret?: string
   /** Returns the key of the domain that a request belongs to. Default: the domain of the request's host name. */
@@ -30,8 +30,8 @@ export interface Host {
   /** Whether only site admins may sign in at the moment. Default: all users may. */
   inMaintenance?(domainKey: string): boolean
   /**
-   * Called when the rules refused an authenticated user, before the message. The server can look for an older account
-   * of the user. Must not change accounts, and must not throw.
+   * Called when the rules refused an authenticated user, before the answer. The server can look for an older account of
+   * the user. Must not change accounts, and must not throw.
    */
   noteRefusal?(domainKey: string, profile: Profile, code: LoginErrorCode): void
   /** Returns the IP address of the user's browser, for the authentication log. Default: Express's `req.ip`. */
@@ -88,7 +88,7 @@ interface Shareable {
 export interface Accounts extends Shareable {
   find(domainKey: string, id: UserId): Promise<Account | undefined>
   /**
-   * Creates an account. If an account with this id exists, must reject without changing it.
+   * Creates an account. Rejects without a change if the id exists.
    *
    * @throws LoginError `account_limit` if the domain has its maximum number of accounts
    */
@@ -147,8 +147,8 @@ export interface SignIn {
    */
   readonly startedAt: number
   /**
-   * The ID token, for `id_token_hint` at logout. Null if the session cannot store it. Never write it to a log or a
-   * readable cookie.
+   * The ID token, for `id_token_hint` at logout. Null if the session cannot store it. Never write it to a log or to an
+   * unencrypted cookie.
    */
   readonly idToken: string | null
   /**
@@ -175,8 +175,8 @@ export interface Tokens {
 }
 
 /**
- * Selects sessions that equal all members that are not null. `subject` or `sid` is set. A session without a `sid`
- * matches every `sid` of its subject, because it may be any of them.
+ * Selects the sessions that equal every member that is not null. `subject` or `sid` is set. A session without `sid`
+ * matches any `sid` of its subject, which may be its own.
  */
 export interface SessionFilter {
   readonly domainKey: string
@@ -211,9 +211,9 @@ export interface OpenSession {
   /** Ends this session only. After the promise has resolved, `current` no longer returns the session. */
   end(): Promise<void>
   /**
-   * Ends all sessions of this subject, including this one. Undefined if the host cannot.
+   * Ends all sessions of this subject, including this one. Undefined if impossible.
    *
-   * @returns how many sessions ended, or null if unknown
+   * @returns how many ended, or null if unknown
    */
   endAllOfUser?(): Promise<number | null>
 }
@@ -224,8 +224,8 @@ export type IssuerRule = (session: Pick<SignIn, 'domainKey' | 'issuer'>) => bool
 /** The server's sessions. */
 export interface Sessions {
   /**
-   * The revocation store of all processes. Without it, a process detects a reused IdP answer only if it received the
-   * first.
+   * The revocation store of all processes. Without it, a process detects a reused IdP answer only if it saw the first
+   * use.
    */
   readonly revocations?: Pick<RevocationStore, 'isShared' | 'once' | 'release'>
   /**
@@ -236,8 +236,8 @@ export interface Sessions {
    */
   start(req: Request, res: Response, signIn: SignIn, requestedAt?: number): Promise<void>
   /**
-   * Returns the login that began the browser's session, or undefined if there is none or it ended. If the store fails,
-   * it rejects, and the request counts as not signed in. The type of `req` suits Express 4 too.
+   * Returns the login that began the browser's session, or undefined if there is none. Rejects if the store fails; the
+   * request then counts as not signed in. The type of `req` also suits Express 4.
    */
   current(req: IncomingMessage): Promise<SignIn | undefined>
   /**
@@ -248,7 +248,7 @@ export interface Sessions {
   end(req: Request, res: Response): Promise<void>
   /**
    * Ends the matching sessions of all browsers, even of logins in progress. `current` then returns none of them.
-   * Rejects if some may remain, so that the IdP gets an error and may retry.
+   * Rejects if some may remain, so that the IdP may retry.
    *
    * @param req may contain a reference to the session store
    * @returns how many ended, or null if the sessions are in cookies
@@ -260,20 +260,20 @@ export interface Sessions {
    */
   knows?(req: Request, filter: SessionFilter): Promise<boolean>
   /**
-   * Returns what `endMatching` would end. The plugin asks the IdP about these after one ended. Undefined for sessions
-   * in cookies or without tokens.
+   * Returns what `endMatching` would end, so that the plugin can ask the IdP. Undefined for sessions in cookies or
+   * without tokens.
    */
   matching?(req: Request, filter: SessionFilter): Promise<readonly OpenSession[]>
   /**
-   * Reads the tokens of the browser's session. `current`, which runs at every request, omits them. Undefined if it
-   * returns them.
+   * Reads the tokens of the browser's session. `current` may omit them, because it runs at every request. Undefined if
+   * `current` returns them.
    */
   kept?(req: Request): Promise<Pick<SignIn, 'idToken' | 'tokens'>>
   /**
-   * Yields the domain's sessions that were used since they began or were last yielded, longest waiting first. Undefined
-   * if the host does not track use.
+   * Yields sessions of the domain that were used since they began or were last yielded, longest waiting first.
+   * Undefined if the host does not track use.
    *
-   * @param forMs the minimum time since a session was last yielded, in milliseconds
+   * @param forMs minimum time since a session was last yielded, in milliseconds
    */
   inUse?(domainKey: string, forMs: number): Iterable<OpenSession>
   /**
@@ -282,8 +282,8 @@ export interface Sessions {
    */
   readonly checkMs?: number
   /**
-   * Receives the rule for accepted issuers, before other calls. `current` must drop sessions of other issuers, whose
-   * users may differ. Without this method, they survive a change of `issuer`.
+   * Receives the rule for accepted issuers, before other calls. `current` must omit sessions of other issuers, because
+   * their users may differ. Otherwise they survive a change of `issuer`.
    */
   acceptIssuers?(accepts: IssuerRule): void
   /**
@@ -293,7 +293,7 @@ export interface Sessions {
   sealBy?(secret: string): void
   /**
    * Acquires the lease to renew a session's tokens. If two processes used one refresh token, some IdPs would end the
-   * session. A lease expires within {@link LEASE_MS}. Undefined for a single process.
+   * session. A dead process loses it within {@link LEASE_MS}. Undefined for a single process.
    *
    * @param id the `id` of an {@link OpenSession}
    * @returns a function that releases the lease, or null if another process holds it

@@ -2,8 +2,8 @@ import { systemClock } from '../clock.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
 /**
- * The only method that the plugin calls, as in `redis` 4 or later. For `ioredis`, pass `{ sendCommand: ([name,
- * ...rest]) => client.call(name, ...rest) }`.
+ * The only method that the plugin calls, from `redis` 4 or later. For `ioredis`: `{ sendCommand: ([name, ...rest]) =>
+ * client.call(name, ...rest) }`.
  */
 export interface RedisClient {
   sendCommand(words: string[]): Promise<unknown>
@@ -27,8 +27,8 @@ const REVOKE = `
   return revokedAt`
 
 /**
- * Keeps revocations in Redis 6 or newer, for all processes. A lost one makes a session valid again. So Redis must write
- * to disk (`appendonly yes`) and evict no keys (`maxmemory-policy noeviction`).
+ * Keeps revocations in Redis 6 or newer, for all processes. A lost one makes its session valid again. So use
+ * `appendonly yes` and `maxmemory-policy noeviction`.
  */
 export function redisRevocations(client: RedisClient, options: RedisRevocationsOptions = {}): RevocationStore {
   const { prefix = 'mesh-companion:', now = systemClock.now } = options

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 
 /**
- * When a session was last seen in a request, and last taken by {@link dueSessions} for a check at the IdP. In elapsed
- * milliseconds, which ignore changes of the system clock.
+ * When a session was last seen in a request, and last taken by {@link dueSessions} for a check. Elapsed milliseconds,
+ * because the system clock may change.
  */
 export interface SessionUse {
   seenAt: number

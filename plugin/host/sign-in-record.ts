@@ -5,8 +5,7 @@ import type { SessionTokens, SignIn, Tokens } from './port.ts'
 export type SignInRecord = Omit<SignIn, 'idToken' | 'tokens'>
 
 /**
- * Reads the record of a login, if it is one. Stores and cookies are outside the plugin's control, so they are checked
- * like any input.
+ * Reads the record of a login. Checks it like any input, because stores and cookies are outside the plugin's control.
  *
  * @param subject cookie sessions may omit it from the record
  */

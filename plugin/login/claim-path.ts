@@ -1,7 +1,6 @@
 /**
- * Returns the claim of this name, or else at this dotted path: `realm_access.roles`, or `emails.0` for the first item.
- * Longer names come first, because client ids contain dots (`resource_access.mesh.example.roles`). Inherited members
- * such as `toString` are never read.
+ * Returns the claim of this name, or else at this dotted path, such as `realm_access.roles` or `emails.0`. Longer names
+ * come first, because client ids contain dots (`resource_access.mesh.example.roles`). Inherited members are never read.
  */
 export function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   const parts = path.split('.')

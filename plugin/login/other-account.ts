@@ -17,8 +17,8 @@ export async function accountUnderSubject(
 }
 
 /**
- * Returns the warning for administrators that the user has another account. Never show it to the user, because it
- * reveals accounts.
+ * Returns the warning that the user has another account. Never show it to the user, because it reveals which accounts
+ * exist.
  */
 export function otherAccountWarning(domain: string, user: UserId, otherAccount: UserId): AuthLogEntry {
   return { level: 'warn', event: 'account-under-other-id', message: OTHER_ID, domain, fields: { user, otherAccount } }

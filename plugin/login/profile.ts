@@ -106,7 +106,7 @@ const MOST_UNITS = 255
 
 /**
  * Removes line breaks, control and direction characters, and cuts long names. Keeps joiners (U+200C, U+200D) for
- * Persian, Indian names and emoji. Undefined if nothing visible is left.
+ * Persian and Indian names and emoji. Undefined if nothing visible is left.
  */
 function personalName(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined

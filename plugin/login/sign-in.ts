@@ -71,9 +71,7 @@ function refusal(
   return new LoginError(code, { details: { user: id, ...reported }, ...(remedy === undefined ? {} : { remedy }) })
 }
 
-/**
- * Refuses an account of another issuer, because ids are unique within one issuer only. Accounts without an issuer pass.
- */
+/** Refuses an account of another issuer, because ids are unique only within one. Accounts without an issuer pass. */
 function checkIssuer(
   account: Account | undefined,
   { id, issuer }: Profile,

@@ -14,7 +14,7 @@ export const WRITE_LIMIT_MS = 30_000
  *
  * @param task completes the error "The database could not …"
  * @param run passes the callback, whose first argument is the error
- * @throws Error if the database reports an error, throws, or does not answer in `limitMs` (default 10 s)
+ * @throws Error if the database fails or does not answer in `limitMs` (default 10 s)
  */
 export function askDatabase<Answer = void>(
   clock: Clock,

@@ -21,8 +21,8 @@ export interface GuardOptions {
   /** Called after {@link sessionGuard} ended a session because the session's account is locked. */
   readonly onLocked: (user: string) => void
   /**
-   * Called for a request without a session, or whose session may have ended. {@link sessionGuard} has not removed it
-   * yet.
+   * Called for a request without a session, or with a session that may have ended, before {@link sessionGuard} removes
+   * it.
    */
   readonly onUncertain: (req: MeshRequest) => void
   /** Called if the database fails during the check of a session. */
@@ -89,8 +89,8 @@ class SessionGuard {
   }
 
   /**
-   * Whether the session is valid by this process's memory, as nearly all are. Synchronous, because a promise took a
-   * fifth of a small file's time.
+   * Whether the session is valid by this process's memory, as nearly all are. Awaiting a promise took a fifth of the
+   * time to serve a small file.
    */
   #countsByMemory(request: MeshRequest, session: SeenSession): boolean {
     const { sessions, open, domains, isLocked } = this.#options
@@ -101,8 +101,8 @@ class SessionGuard {
   }
 
   /**
-   * Checks the session in the database. Returns no promise without a session, as for agents and most signed-out
-   * visitors.
+   * Checks the session in the database. Returns undefined, without a promise, for requests without a session. Most
+   * agents and visitors send none.
    */
   #checkByDatabase(
     request: MeshRequest,
@@ -147,8 +147,8 @@ class SessionGuard {
 }
 
 /**
- * Whether the request logs out of a domain without single sign-on. MeshCentral only removes the cookie, which the
- * domains share, so a copy would stay valid.
+ * Whether the request logs out of a domain without single sign-on. MeshCentral only removes the shared cookie, so a
+ * copy would stay valid.
  */
 function isLogoutElsewhere({ method, path, xdomain }: MeshRequest, domains: ReadonlySet<string>): boolean {
   if (!xdomain || domains.has(xdomain.id) || !['GET', 'HEAD'].includes(method)) return false
@@ -156,8 +156,8 @@ function isLogoutElsewhere({ method, path, xdomain }: MeshRequest, domains: Read
 }
 
 /**
- * Removes a session of a plugin's user that neither the plugin nor a guarded request began, such as those of
- * MeshCentral's web relay. No revocation would end it. Also removes the plugin's record from another user's session.
+ * Removes a session of a plugin's user that neither the plugin nor a guarded request began. MeshCentral's web relay
+ * begins such sessions. No revocation would end them. Also removes the plugin's record from another user's session.
  */
 function dropUnknown(req: MeshRequest, domains: ReadonlySet<string>): void {
   const { session } = req

@@ -18,12 +18,12 @@ export interface LockdownOptions {
 
 /**
  * Refuses users of single sign-on in all domains where the guard (`sessionGuard`) is inactive: their sessions, login
- * tokens and sealed cookies. MeshCentral encrypts these cookies for web sockets and links. It would accept all that its
- * key signed, even of ended sessions.
+ * tokens and sealed cookies. MeshCentral encrypts these cookies for web sockets and links, and would accept them after
+ * the session ended.
  *
- * - *Complete* from the moment when MeshCentral loads the plugin: keeps all users of single sign-on out.
- * - *Lifted* for domains where the guard is active. From then on, the functions that `liftFor` received seal and open
- *   cookies.
+ * - *Complete* from the moment when MeshCentral loads the plugin.
+ * - *Lifted* for some domains, once the guard is active there. From then on, the functions that `liftFor` received seal
+ *   and open cookies.
  * - *Complete* again after a failure, until a restart.
  */
 export class Lockdown {
@@ -90,8 +90,8 @@ export class Lockdown {
   }
 
   /**
-   * Invalidates all sealed cookies, if MeshCentral does not open them with the plugin's function. Pages receive new
-   * ones. The new key is fixed, because MeshCentral may read its own from the database later.
+   * Invalidates all sealed cookies. Called if MeshCentral does not open them with the plugin's function. Pages receive
+   * new ones. The key is fixed, because MeshCentral may read its own later.
    */
   voidSealed(): void {
     const key = randomBytes(80)

@@ -4,7 +4,8 @@ import { replaceFunction } from './replaced-functions.ts'
 import type { MeshDatabase } from './server.ts'
 
 /**
- * Records whose writes must not overtake each other. A queue for the frequent writes of devices would slow the server.
+ * Matches records whose writes must not overtake each other. A queue for the frequent writes of devices would slow the
+ * server.
  */
 const IN_ORDER = /^(?:user|ugrp|meshcompanion[a-z]*)\//
 
@@ -20,8 +21,8 @@ interface PendingWrites {
 
 /**
  * Makes the database execute the writes of each record in order, including MeshCentral's own. MeshCentral does not wait
- * for its writes, and SQLite or connection pools (MariaDB, MySQL) may swap them. While a write is in progress, only the
- * newest waits, because it includes the changes of the others.
+ * for them, and SQLite or pools (MariaDB, MySQL) may swap them. Meanwhile, only the newest write of a record waits,
+ * because it includes the others.
  */
 export function orderWrites(db: MeshDatabase, clock: Clock): void {
   /** The writes that wait for another write of the same record, by the record's id. */

@@ -105,9 +105,9 @@ export const REPLACED_FUNCTIONS = [
 export type ReplacedFunction = (typeof REPLACED_FUNCTIONS)[number]['name']
 
 /**
- * Replaces a function of a foreign object, if it exists in this version.
+ * Replaces a function of a foreign object, if it exists there.
  *
- * @param _entry the function's entry in {@link REPLACED_FUNCTIONS}
+ * @param _entry its entry in {@link REPLACED_FUNCTIONS}
  * @param wrap gets the original, bound to its object, and returns the replacement
  */
 export function replaceFunction<Owner extends object, Member extends keyof Owner & string>(

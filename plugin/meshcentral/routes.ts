@@ -26,8 +26,8 @@ export interface LoginVisitsOptions {
 }
 
 /**
- * Returns a handler for before the plugin's routes and MeshCentral's login page. It applies the rules for sign-in, and
- * carries values.
+ * Applies the rules for sign-in, and sets a login's cookies. Install it before the plugin's routes and MeshCentral's
+ * login page.
  */
 export function loginVisits({ server, web, paths, hasEnded }: LoginVisitsOptions): RequestHandler {
   const domains: ReadonlySet<string> = new Set(paths.keys())

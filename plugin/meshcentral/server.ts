@@ -99,7 +99,7 @@ export interface MeshWeb {
   CloneSafeNode?(device: object): object
   getUserAgentInfo(req: Pick<MeshRequest, 'headers'>): { readonly browserStr?: string; readonly osStr?: string }
   /**
-   * Checks a name and a password, or a login token. All code of MeshCentral calls this method, so it can be replaced.
+   * Checks a name and a password, or a login token. All code of MeshCentral calls it, so it can be replaced.
    *
    * @see `watchTokenLogins`
    */

@@ -15,7 +15,7 @@ export const MAX_SECRET_BYTES = 8192
 /**
  * Reads a file. Throws like `readFileSync`.
  *
- * @param maxBytes reading may stop one byte after this limit. Undefined to read the whole file
+ * @param maxBytes limit after which reading may stop. Default: the whole file
  */
 export type ReadFile = (file: string, maxBytes?: number) => string
 

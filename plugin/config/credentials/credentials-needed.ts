@@ -19,7 +19,7 @@ const BY_CERTIFICATE: readonly unknown[] = ['tls_client_auth', 'self_signed_tls_
 const WHERE = '`domains.<key>.oidcCredentials`, or in the option `credentials` of `registerOidc`'
 
 /**
- * Reports missing keys and certificates. Without them, requests would be unsigned, or tokens not encrypted. Another
+ * Reports missing keys and certificates, without which requests would be unsigned, or tokens not encrypted. Another
  * rule reports unknown algorithms.
  */
 export function checkKeysNeeded(oidc: JsonObject, { keys, certificate }: Credentials): readonly Finding[] {

@@ -16,10 +16,7 @@ export interface DomainAddress {
 
 /** Addresses of domains that the server passes to the plugin. They override those in the configuration file. */
 export interface HostAddresses {
-  /**
-   * Returns the path of a domain, with slashes at both ends. If it is not `/`, the domain needs no `dns`, because it
-   * shares `settings.cert`.
-   */
+  /** Returns the path of a domain, with slashes at both ends. With another path than `/`, it needs no `dns`. */
   readonly basePathOf?: ((domainKey: string) => string | undefined) | undefined
   /**
    * Returns the origin (scheme, host and port) at which browsers reach a domain. It replaces the origin that the

@@ -3,8 +3,7 @@ import { hostNameOf } from './domain-address.ts'
 import { soleMember } from './find-domains.ts'
 
 /**
- * Maps each domain's `dns` to its key. Includes domains without a valid strategy. Otherwise another domain's strategy
- * would answer their requests.
+ * Maps each domain's `dns` to its key, even without a valid strategy. Otherwise another domain's strategy would answer.
  */
 export function domainsByHostName(config: unknown): ReadonlyMap<string, string> {
   const domains = isJsonObject(config) ? soleMember(config, 'domains', []).value : undefined

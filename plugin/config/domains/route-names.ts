@@ -10,8 +10,8 @@ export const ROUTE_NAMES = {
 } as const
 
 /**
- * Whether a server may treat two paths as the same route. Express ignores case and a trailing slash, so `/LOGOUT/`
- * could reach the server's own `/logout`.
+ * Whether two paths are one route. Express ignores case and a trailing slash, so `/LOGOUT/` could reach the server's
+ * own `/logout`.
  */
 export function isSameRoute(path: string, route: string): boolean {
   return plainRoute(path) === plainRoute(route)

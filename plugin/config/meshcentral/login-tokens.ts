@@ -23,7 +23,7 @@ export function domainsWithUnlimitedTokens(config: unknown, withSingleSignOn: re
   })
 }
 
-/** Returns a note that login tokens have no time limit. It is no warning, because an administrator may want this. */
+/** Returns a note that login tokens have no time limit. It is no warning, because this may be deliberate. */
 export function unlimitedTokensNote(domains: readonly string[]): string {
   const where = `${domains.length === 1 ? 'domain' : 'domains'} ${domains.map(quoted).join(', ')}`
   return `Login tokens of single sign-on accounts have no time limit in the ${where}: they keep working, however long ago the user last signed in. To limit them, set ${LIMIT} to a number of days. To forbid them, set passwordRequirements.loginTokens of the domain to false.`

@@ -62,10 +62,7 @@ function insideStrategies({ domain, steps }: Place): readonly Warning[] {
     }))
 }
 
-/**
- * Warns about an `unknownUserRootRedirect` to the callback address. Browsers that do not return from the IdP get 404
- * there.
- */
+/** Warns about an `unknownUserRootRedirect` to the callback address, because browsers get 404 there without a login. */
 function redirectToCallback({ domain, steps, basePath }: Place): readonly Warning[] {
   const name = 'unknownUserRootRedirect'
   const { value } = soleMember(domain, name, [])

@@ -14,8 +14,8 @@ const WRITE = `Write "plugins": { "enabled": true, "list": ["${NAME}"] } in \`se
 export const OWN_SETTINGS = ['sessionCheckMinutes', 'introspectMinutes', 'loginTokenDays', 'presets'] as const
 
 /**
- * Checks the plugin's own settings, and that MeshCentral loads the plugin. If it does not, its built-in strategy signs
- * users in, and no one notices.
+ * Checks the plugin's own settings, and that MeshCentral loads it. Otherwise the built-in strategy signs users in,
+ * unnoticed.
  */
 export function checkPluginLoaded(config: JsonObject): ServerReading {
   const plugins = pluginsOf(config)

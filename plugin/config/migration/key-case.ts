@@ -8,10 +8,10 @@ import { OIDC_NAMES } from './deprecated-keys.ts'
 import { settleRightNames } from './right-names.ts'
 
 /**
- * Converts every known name of the `oidc` object, deprecated or not, to its canonical letter case. Reports names in two
- * spellings, because some hosts convert all names to lower case. Omits undefined members.
+ * Converts every known name of the `oidc` object, even deprecated ones, to its canonical letter case. Reports names in
+ * two spellings, because some hosts lower-case all names. Omits undefined members.
  *
- * @param hasComments whether names that begin with `_` are comments, to be omitted
+ * @param hasComments whether to omit names that begin with `_`
  */
 export function settleLetterCase(
   oidc: JsonObject,

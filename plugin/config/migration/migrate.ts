@@ -4,7 +4,7 @@ import { type JsonNode, locateJson } from '../json/json-text.ts'
 import { moveDeprecatedKeys } from './deprecated-keys.ts'
 
 /**
- * Moves the deprecated keys in the text of a configuration. Rewrites only the `oidc` objects that contain such keys.
+ * Moves the deprecated keys in a configuration's text. Rewrites only the `oidc` objects that contain such keys.
  *
  * @throws JsonSyntaxError
  */

@@ -3,8 +3,8 @@ import type { Finding } from '../problem.ts'
 
 /**
  * Parameters that cannot be configured, because they would weaken security or occur twice. Maps each, in lower case, to
- * the setting that chooses its value, or to null. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0,
- * section 3.1.2.1; JARM.
+ * the setting that chooses it, or null. Source: RFC 6749, 7636, 9101, 9126, 9449; OpenID Connect Core 1.0, section
+ * 3.1.2.1; JARM.
  */
 const RESERVED: ReadonlyMap<string, string | null> = new Map([
   ['client_id', 'client.client_id'],

@@ -19,9 +19,8 @@ const NAMES: readonly string[] = [
 ]
 
 /**
- * Warns if another claim than `sub` identifies users. An address or a name may later belong to another user, who then
- * gets the account (OpenID Connect Core 1.0, section 5.7). Other claims do not match accounts that MeshCentral's
- * built-in strategy created.
+ * Warns if another claim than `sub` identifies users. With an address or a name, a later user may get the account
+ * (OpenID Connect Core 1.0, section 5.7). Other claims may not match accounts of the built-in strategy.
  */
 export function checkIdentityClaim({ custom }: JsonObject): readonly Finding[] {
   const claims = isJsonObject(custom) ? custom.claims : undefined

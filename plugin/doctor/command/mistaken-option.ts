@@ -1,8 +1,6 @@
 import { nearestName } from '../../config/json/nearest-name.ts'
 
-/**
- * Returns the first sentence of an error of `parseArgs`, without its advice about dashes, and the most similar option.
- */
+/** Returns the first sentence of an error of `parseArgs`, and suggests the option with the most similar name. */
 export function mistakeIn(error: unknown, options: readonly string[]): string {
   const message = error instanceof Error ? error.message : String(error)
   const [mistake] = message.split(/(?<=')\. |\.\n/)

@@ -2,12 +2,12 @@ import type { Fetch } from '../../provider/http/limited-fetch.ts'
 import type { Verdict } from './verdict.ts'
 
 /**
- * Difference between the clocks that causes a warning, in milliseconds. Some IdPs refuse assertions from about 15 s
+ * Difference to the IdP's clock that causes a warning, in milliseconds. Some IdPs refuse assertions from about 15 s
  * ahead. Network and rounding cause less than 5 s.
  */
 const WARN_MS = 5_000
 /**
- * Difference between the clocks, in milliseconds, at which ID tokens seem to be from the future, and one-minute codes
+ * Difference to the IdP's clock, in milliseconds, at which ID tokens seem to be from the future, and one-minute codes
  * expired.
  */
 const FAIL_MS = 60_000
@@ -40,8 +40,7 @@ export function watchClock(inner: Fetch, now: () => number): ClockWatch {
       // Add half a second, because the `Date` header omits fractions of a second. Source: RFC 9110, section 5.6.7.
       const localTime = (sent + now()) / 2
       const ahead = idpTime + 500 - localTime
-      // Keep the smallest difference. A slow response, or a cached one without `Age`, makes it look greater, never
-      // smaller.
+      // Keep the smallest difference. Slow responses, and cached ones without `Age`, only make it look greater.
       if (least === undefined || Math.abs(ahead) < Math.abs(least.ahead)) least = { ahead, idpTime, localTime }
       return response
     },

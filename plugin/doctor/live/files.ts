@@ -29,8 +29,7 @@ export async function askForFiles({ client }: Pick<DomainSettings, 'client'>, fe
     for (const file of files) {
       const [name] = (await get(file)).headers.get('set-cookie')?.split('=') ?? []
       if (name === undefined) continue
-      // Without the plugin, MeshCentral itself sends cookies with its files. Only the plugin answers this address with
-      // JSON.
+      // Without the plugin, MeshCentral's files have cookies. Only the plugin answers this address with JSON.
       const keys = await get(new URL(ROUTE_NAMES.jwks, page))
       if (!keys.headers.get('content-type')?.includes('json')) {
         const text = `Not checked: the server at ${page.origin} runs without the plugin. Start it with the plugin (MeshCentral: \`meshcompanion\` in \`settings.plugins.list\`, its folder in \`plugins\`), and check again.`

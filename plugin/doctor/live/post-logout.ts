@@ -7,12 +7,12 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'post-logout address'
 
 /**
- * Asks whether the IdP knows the post-logout address. Even without a signed-in user, Keycloak redirects to it, or
- * answers with status 400. Many other IdPs refuse any request without a user. Never rejects. Source: OpenID Connect
- * RP-Initiated Logout 1.0, section 2.
+ * Asks whether the IdP knows the post-logout address. Even without a user, Keycloak redirects to it, or answers with
+ * status 400. Many other IdPs refuse any request without a user. Never rejects. Source: OpenID Connect RP-Initiated
+ * Logout 1.0, section 2.
  *
  * @param endpoint undefined if the IdP publishes none
- * @param fetch with limits, and without a client certificate, as in a browser
+ * @param fetch with limits, without a client certificate, like a browser
  */
 export async function askForPostLogout(
   { client, logoutUrl }: Pick<DomainSettings, 'client' | 'logoutUrl'>,
@@ -40,7 +40,7 @@ export async function askForPostLogout(
   }
 }
 
-/** Whether the endpoint is Keycloak's, which refuses only unregistered addresses. Other IdPs may have other reasons. */
+/** Whether the endpoint is Keycloak's. It refuses only unregistered addresses. Other IdPs may have other reasons. */
 function isKeycloak(endpoint: string): boolean {
   return new URL(endpoint).pathname.endsWith('/protocol/openid-connect/logout')
 }

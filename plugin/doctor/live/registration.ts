@@ -139,10 +139,9 @@ function isLeftFromTest(redirectUri: string, origin: string): boolean {
 }
 
 /**
- * Reads the answer from a page that posts itself to the redirect address, if it does (OAuth 2.0 Form Post Response
- * Mode).
+ * Reads the answer that a page posts to the redirect address, if any (OAuth 2.0 Form Post Response Mode).
  *
- * @param html not trusted, so each pattern must take linear time
+ * @param html not trusted, so patterns must take linear time
  */
 function formAnswer(html: string, redirectUri: string): URLSearchParams | undefined {
   const [form] = html.match(/<form\b[^<>]*>/i) ?? []

@@ -29,8 +29,8 @@ export async function askForAcceptance(
   }
   const { error } = fault.details
   if (objectsToCode(fault)) {
-    // Try a client that does not exist. Some IdPs, such as better-auth, check the code first, so the answer proves
-    // nothing.
+    // Some IdPs, such as better-auth, check the code before the client. They answer the same to a client that does not
+    // exist.
     const client_id = `unknown-${randomBytes(8).toString('hex')}`
     const answer = await clientOf({ ...settings, client: { ...settings.client, client_id } }).offerMadeUpCode()
     if (!objectsToCode(answer)) {

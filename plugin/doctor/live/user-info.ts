@@ -8,8 +8,8 @@ import { faultInWords, type Verdict } from './verdict.ts'
 const question = 'UserInfo'
 
 /**
- * Checks that the UserInfo endpoint refuses a made-up token. Finds a wrong address, or a proxy in between. IdPs that
- * refuse even the tokens of logins, such as AD FS, pass. Never rejects.
+ * Checks that the UserInfo endpoint refuses a made-up token. This finds a wrong address or a proxy, but not an IdP that
+ * refuses every token, such as AD FS. Never rejects.
  */
 export async function askForUserInfo(
   settings: DomainSettings,

@@ -20,9 +20,7 @@ export type Question =
   | 'post-logout address'
   | 'files of this server'
 
-/**
- * The live check's answer to one question. `text` says what to do. It contains no secrets and no control characters.
- */
+/** The live check's answer to one question. `text` says what to do, without secrets or control characters. */
 export interface Verdict {
   readonly question: Question
   readonly verdict: 'ok' | 'warn' | 'fail'
@@ -85,7 +83,7 @@ export function isUntrusted(code: string): boolean {
   return remedyForConnection(code) === PRIVATE_AUTHORITY
 }
 
-/** Returns the remedy for an error code of Node, or of OpenSSL's verification of certificates, if it is known. */
+/** Returns the remedy for an error code of Node, or of OpenSSL's verification of certificates, if known. */
 function remedyForConnection(code: string): string | undefined {
   return Object.hasOwn(REMEDIES, code) ? REMEDIES[code] : undefined
 }

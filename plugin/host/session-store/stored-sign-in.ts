@@ -16,8 +16,8 @@ interface SignInMember {
 }
 
 /**
- * A request that may lack a session, before the middleware or after destruction. The types of express-session require
- * it.
+ * A request that may lack a session, unlike in the types of express-session: before the middleware or after
+ * destruction.
  */
 type MaybeSessionRequest = Omit<Request, 'session' | 'sessionStore'> &
   Partial<Pick<Request, 'session' | 'sessionStore'>>

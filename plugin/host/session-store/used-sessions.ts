@@ -12,13 +12,13 @@ export interface UsedSession extends SessionUse {
 }
 
 /**
- * Limit of tracked sessions, of about a kilobyte each. A session beyond it is untracked until its next request. If the
- * store cannot list sessions, it is then only revoked, not deleted.
+ * Limit of tracked sessions, of about a kilobyte each. Beyond it, the idlest is not tracked. If the store cannot list
+ * sessions, an untracked one is revoked but not deleted.
  */
 const MOST_USED = 10_000
 
 /**
- * The sessions that this process served, in order of use, and how many have each `sid`.
+ * The sessions used in requests to this process, in order of use, and their number for each `sid`.
  *
  * A session moves to the end at each request. It is removed when it ends, or if there are too many and it was idle
  * longest.

@@ -43,8 +43,7 @@ export interface StoredAccounts extends Accounts {
  */
 export interface StoredUserGroups extends UserGroups {
   /**
-   * Returns the user's groups in alphabetical order. A name of both a mirrored and an administrator's group appears
-   * twice.
+   * Returns the user's groups in alphabetical order. A mirrored and an administrator's group may have the same name.
    */
   allOf(domainKey: string, id: UserId): Promise<readonly string[]>
   /** Adds the user to a group that administrators manage by hand. Creates the group if it is missing. */

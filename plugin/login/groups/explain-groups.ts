@@ -5,8 +5,7 @@ import { isNamed, type Memberships, membershipsOf } from './memberships.ts'
 import { rightsByGroups } from './rights.ts'
 
 /**
- * Explains the group rules in lines of text: for a member of exactly these groups, a member of none, and a user with
- * unreadable groups.
+ * Explains the group rules for a member of exactly these groups, a member of none, and a user with unreadable groups.
  *
  * @param names as the IdP sends them. The rules match them exactly
  */

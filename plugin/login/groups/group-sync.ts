@@ -20,7 +20,7 @@ const MOST_MIRRORED = 1_000
 /**
  * Decides which mirrored groups a user joins and leaves. Source: Groups object, `sync`.
  *
- * @param mirrored the user's mirrored groups now, without administrators' groups
+ * @param mirrored the user's present mirrored groups
  */
 export function groupChanges(
   memberOf: Memberships,

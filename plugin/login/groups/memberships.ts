@@ -27,8 +27,8 @@ export type Memberships = readonly Membership[] | 'unknown'
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * Reads a groups claim: names, a single name, or objects with `name`, `id` or both. In an object of objects, the member
- * names are the groups, as in Zitadel's roles. A missing claim means no groups. Any other shape means `unknown`.
+ * Reads a groups claim: an array of names, one name, or objects with `name`, `id` or both. In an object of objects, the
+ * member names are the groups (Zitadel). Without the claim, there are no groups. Any other shape means `unknown`.
  */
 export function membershipsOf(claim: unknown): Memberships {
   if (claim === undefined || claim === null) return []
@@ -41,7 +41,7 @@ export function membershipsOf(claim: unknown): Memberships {
 /**
  * Reads memberships from the claim with this name or dotted path.
  *
- * @throws Error if the claim is at another source, or is missing while UserInfo did not answer
+ * @throws Error if the claim is at another source, or missing while UserInfo did not answer
  */
 export function claimedMemberships({ claims, isPartial = false }: ClaimEvidence, name: string): Memberships {
   if (isClaimElsewhere(claims, name)) throw new Error('the IdP left the groups claim out and refers to another place')

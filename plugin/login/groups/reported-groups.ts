@@ -16,8 +16,8 @@ export interface GroupEvidence {
 /**
  * Returns the groups that the IdP sent, if any, for the log line of a refused login.
  *
- * @param claim null if groups are read from an API
- * @param cameForOthers whether the IdP has sent groups of other users of the domain since this process started
+ * @param claim null if groups come from an API
+ * @param cameForOthers whether the IdP sent groups of the domain's other users since this process started
  */
 export function reportedGroups(
   memberOf: Memberships,

@@ -9,8 +9,8 @@ export type RightsByGroups =
   | { readonly kind: 'set'; readonly rights: readonly ServerRight[] }
 
 /**
- * Combines the rights of all groups of a user. Unknown memberships change nothing. Group names match in any letter
- * case, because MeshCentral converts its keys to lower case.
+ * Combines the rights of all groups of a user. Group names match in any ASCII letter case, because MeshCentral converts
+ * the configured ones to lower case.
  */
 export function rightsByGroups(memberOf: Memberships, { rights }: Pick<GroupSettings, 'rights'>): RightsByGroups {
   if (rights === null || memberOf === 'unknown') return { kind: 'keep' }

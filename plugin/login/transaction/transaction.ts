@@ -7,8 +7,8 @@ export const TRANSACTION_MS = 10 * 60_000
 /** Limit of logins in progress per browser. */
 const MOST_PER_BROWSER = 10
 /**
- * Limit of bytes for all transaction cookies of a request. nginx and Apache accept header lines of up to 8 KB by
- * default. The host's cookies share them.
+ * Limit of bytes for all transaction cookies of a request. nginx and Apache accept header lines of 8 KB by default,
+ * which other cookies share.
  */
 const MOST_BYTES_PER_BROWSER = 4_500
 /**
@@ -51,8 +51,9 @@ export interface TakenLogin {
 }
 
 /**
- * Manages the logins in progress, each in a sealed cookie of its own, so that parallel tabs do not interfere. Browsers
- * do not send a strict session cookie on the return from the IdP. The server stores nothing until the login finishes.
+ * Manages the logins in progress, each in its own sealed cookie, for parallel tabs. The host's session is not used,
+ * because browsers do not send a strict session cookie on the return from the IdP. The server stores nothing until the
+ * login finishes.
  */
 export interface Transactions {
   begin(login: Pick<Transaction, 'domainKey' | 'returnPath'>, rules: CookieRules, cookies: Cookies): BegunLogin

@@ -43,8 +43,8 @@ const LOCKED = 0x20
 const HAS_IMAGE = 1
 const NOTHING_LOGGED = { nolog: 1 }
 /**
- * Times of the lease for a move. 1,000 devices take some 40 seconds. `settleMs` is long, because a slower database
- * write blocks the move until the lease has expired.
+ * Times of the lease for a move. 1,000 devices take some 40 seconds. A write slower than `settleMs` blocks the move
+ * until the lease expires.
  */
 const MOVE_LEASE: LeaseTimes = { leaseMs: 120_000, settleMs: 2_000 }
 /** Pause before another attempt to complete a move that another server is completing, in milliseconds. */
@@ -95,8 +95,8 @@ export class AccountMoves {
   /**
    * Moves rights and settings.
    *
-   * @throws Error if an account does not exist, if both are the same or of different domains, or if another server is
-   *   moving the old account. Also if the database does not answer: then repeat the request, or restart the server
+   * @throws Error if an account does not exist, or if both are the same or of different domains. Also if another server
+   *   is moving the old account. If the database does not answer, repeat the request or restart the server
    */
   async move(request: MoveRequest): Promise<void> {
     this.#pairOf(request)
@@ -186,7 +186,7 @@ export class AccountMoves {
   }
 
   /**
-   * Replaces the old account in a device group, user group or device.
+   * Replaces the old account in one group or device.
    *
    * @returns the new account's rights there, or undefined if unchanged
    */

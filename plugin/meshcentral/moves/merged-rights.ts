@@ -20,8 +20,8 @@ const ALL = 0xffffffff
 const LOCKED = 0x20
 
 /**
- * Merges two masks of rights on a device group or a device. The result permits what either permits. It keeps limits
- * that both have, or that all with remote control have, so it never permits more.
+ * Merges two masks of rights on a device group or a device. The result permits what either permits. A limit stays if
+ * both have it. For remote control, only masks that permit it count.
  */
 export function mergeDeviceRights(first: number | undefined, second: number | undefined): number {
   return merge(first, second, DEVICES)

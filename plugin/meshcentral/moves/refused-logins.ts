@@ -11,7 +11,7 @@ export type RefusalWithOldAccount = 'account_unknown' | 'account_limit' | 'issue
 export interface RefusedLogin {
   /** MeshCentral's id of the existing account. */
   readonly from: string
-  /** MeshCentral's id of the refused account, which may not exist yet. Equals `from` after `issuer_changed`. */
+  /** MeshCentral's id of the refused account, which may not exist yet. Equals `from` in the case `issuer_changed`. */
   readonly to: string
   readonly code: RefusalWithOldAccount
   /** When the login was last refused, in milliseconds since 1970. */

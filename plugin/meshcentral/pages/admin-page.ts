@@ -37,8 +37,8 @@ const ADDRESS = 'pluginadmin.ashx?pin=meshcompanion'
 const TOKEN_MS = 12 * 60 * 60_000
 
 /**
- * Serves the status page and the page that moves accounts. MeshCentral calls these handlers for every user, so each
- * checks for a site admin of the page's domain.
+ * Serves the status page and the page that moves accounts. MeshCentral lets every user in, so each handler checks for a
+ * site admin of the domain.
  */
 class MeshAdminPage implements AdminPage {
   readonly #options: AdminPageOptions

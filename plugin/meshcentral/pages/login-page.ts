@@ -79,8 +79,8 @@ function ownNumber(numbers: Readonly<Record<string, number>>, name: string): num
 }
 
 /**
- * The cookies that carry values through a login. With `sessionSameSite` strict, the browser does not send the session
- * cookie on the return from the IdP. It may also belong to a signed-in user.
+ * The cookies that carry values through a login. With `sessionSameSite` strict, the session cookie does not return from
+ * the IdP. It may also belong to a signed-in user.
  */
 const COOKIES = { failure: '__Host-oidc-failure', key: '__Host-oidc-key', deepLink: '__Host-oidc-return' } as const
 const LASTS_S = { failure: 60, key: 600, deepLink: 600 } as const
@@ -281,9 +281,7 @@ function sendPage(res: Response, title: string, body: string, head = ''): void {
     .send(smallPage(title, body, head))
 }
 
-/**
- * Makes the login page say once that the user was signed out here, but not at the IdP. MeshCentral has no such message.
- */
+/** Makes the login page say once that the user is signed out here, but not at the IdP. MeshCentral cannot say that. */
 export function showSignedOutOnce(res: Response, { url }: MeshDomain, req: MeshRequest, isStrict: boolean): void {
   carry(res, 'failure', SIGNED_OUT_HERE)
   sendOn(res, withLoginKey(`${url}login`, req), isStrict)

@@ -6,7 +6,7 @@ import { askDatabase, WRITE_LIMIT_MS } from '../database.ts'
 import { type MeshDatabase, userKey } from '../server.ts'
 
 /**
- * Whether a login token works, and until when (milliseconds since 1970). Reasons why it does not:
+ * Whether a login token works, and until when (milliseconds since 1970). If not:
  * - `suspended`: group rules refused the user's last login.
  * - `no_login`: no login was recorded yet.
  * - `too_old`: the last login is too long ago.

@@ -32,7 +32,7 @@ export interface PasswordLoginOptions {
 
 /**
  * Reads `custom.password_login` before validation, so that a mistake elsewhere does not admit passwords. Missing or
- * `true` admits all accounts, a list its accounts, any other value none.
+ * true admits all accounts, a list its accounts, other values none.
  */
 export function passwordAccounts(takenDomains: ReadonlyMap<string, Pick<TakenDomain, 'oidc'>>): PasswordAccounts {
   return new Map(

@@ -17,7 +17,7 @@ export function sanitizeName(name: string): string {
 }
 
 /**
- * Refuses an id that could run as a script in MeshCentral's reports. Never cleans it, because the result could be
+ * Refuses an id that could run as a script in MeshCentral's reports. It is not cleaned, because the result could be
  * another user's id.
  *
  * @throws LoginError `subject_unusable`, even if the account exists

@@ -4,8 +4,8 @@ import type { Members, MeshDatabase } from '../server.ts'
 import { isOurs } from '../sessions/sealed-cookies.ts'
 
 /**
- * Finds out in which domains single sign-on accounts have login tokens. Asks the database at each visit of the status
- * page, which shows the previous answer.
+ * Finds out in which domains single sign-on accounts have login tokens. Each visit of the status page asks the database
+ * and shows the previous answer.
  */
 export class TokenCensus {
   readonly #ask: () => Promise<readonly Members[] | null | undefined>

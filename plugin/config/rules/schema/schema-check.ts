@@ -14,8 +14,8 @@ export interface SchemaCheck {
   /** Whether an `oidc` object matches the schema and has no unknown members. */
   readonly isOidcConfig: (oidc: JsonObject) => oidc is JsonObject & OidcConfig
   /**
-   * Reports all mistakes in names and types. Unknown members of the `oidc` object itself are warnings, because hosts
-   * store settings there. In `groups` they are errors, because a misspelt rule would admit every user. Elsewhere
+   * Reports all mistakes in names and types. Unknown members of the `oidc` object are warnings, because hosts store
+   * settings there. In `groups` they are errors, because a misspelt rule would admit every user. Elsewhere
    * `unknownKeys` decides.
    */
   readonly findings: (oidc: JsonObject, options: UnknownKeys) => readonly Finding[]

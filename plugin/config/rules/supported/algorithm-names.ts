@@ -27,7 +27,7 @@ export const KEY_PAIR_ENCRYPTION = [...RSA_OAEP, ...ECDH]
 export const SHARED_KEY_ENCRYPTION = ['A128KW', 'A192KW', 'A256KW', 'A128GCMKW', 'A192GCMKW', 'A256GCMKW', 'dir']
 export const CONTENT_ENCRYPTION = ['A128CBC-HS256', 'A192CBC-HS384', 'A256CBC-HS512', 'A128GCM', 'A192GCM', 'A256GCM']
 
-/** Returns the algorithms that a key can use, the preferred ones first. Empty if its type is not supported. */
+/** Returns the algorithms that a key can use, the preferred ones first. Returns none for an unsupported type. */
 export function algorithmsOf(
   kty: unknown,
   crv: unknown,

@@ -93,8 +93,7 @@ function encryption(client: JsonObject, prefix: string): readonly Finding[] {
   ]
 }
 
-// Only signed request objects may be encrypted, because encryption does not identify the client (RFC 9101, section
-// 6.1).
+// Only signed request objects may be encrypted. Encryption identifies no client (RFC 9101, section 6.1).
 function unsignedRequest(client: JsonObject): readonly Finding[] {
   const name = 'request_object_signing_alg'
   if (client.request_object_encryption_alg === undefined || client[name] !== undefined) return []

@@ -11,7 +11,7 @@ import {
 } from './known-provider.ts'
 
 /**
- * SSO Server on a Synology NAS. Its host name varies, its path does not.
+ * SSO Server on a Synology NAS, which is recognized by its path, because host names vary.
  *
  * @see https://kb.synology.com/en-global/DSM/help/SSOServer/sso_server_general_setting
  */
