@@ -4,9 +4,8 @@
  */
 export interface Clock {
   /**
-   * Wall-clock time in whole milliseconds since 1970, for people, files and other machines. Do not use it for
-   * durations, because it may step backwards, or forwards by decades. A machine without a battery clock starts in 1970,
-   * or at the time of its last shutdown.
+   * Wall-clock time in whole milliseconds since 1970. Not for durations: it may step back, or ahead by decades if a
+   * machine without a battery clock started in 1970.
    */
   now(): number
   /**

@@ -63,11 +63,10 @@ interface Core {
 }
 
 /**
- * Starts all parts of a sidecar. Resolves once the API and the operator's port are listening; APRS-IS may still be
- * unreachable then. If the database, a push gateway's files, a port or the certificate cannot be used, it closes
- * everything that it has opened, and rejects.
+ * Starts a sidecar. Resolves once the API and the operator's port are listening; APRS-IS may still be unreachable. If
+ * the database, a push gateway's files, a port or the certificate is unusable, closes everything and rejects.
  *
- * @param stopping a signal that, when aborted, makes the start reject soon, even if the database does not answer
+ * @param stopping makes the start reject soon when aborted, even if the database does not answer
  */
 export async function startSidecar(
   settings: Settings,
@@ -181,8 +180,8 @@ function startLink(core: Core, outside: Outside, callsigns: CallsignRules, file:
     history,
     receivedAcks: store.receivedAcks,
     isBlocked,
-    // If the database file was deleted or replaced, the process still writes to the old file, and its messages are lost
-    // when the process ends. So no acks are sent, and the senders retransmit.
+    // If the database file is deleted or replaced, its messages are lost with the process. Without acks, senders
+    // retransmit.
     acks: createAckSender({
       send: (line) => file.kept() && link.send(line),
       canSend: () => file.kept() && link.verified(),

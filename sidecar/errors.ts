@@ -1,7 +1,4 @@
-/**
- * The errors of the API. The keys are the codes that clients receive. Codes are never renamed or reused. `message`
- * tells the app's developer what is wrong and what to do.
- */
+/** The errors of the API by code. Codes are never renamed or reused. `message` is for the app's developer. */
 export const API_ERRORS = {
   invalid_request: {
     status: 400,

@@ -44,8 +44,7 @@ export interface Exposition {
 }
 
 /**
- * Creates an exposition with its own registry, so that two sidecars in one process share nothing. Import this file only
- * when it is needed, because loading `prom-client` takes 20 ms.
+ * Creates an exposition with its own registry. Import this file only when needed: loading `prom-client` takes 20 ms.
  */
 export function createExposition({ name, help, label, cases, buckets }: Distribution): Exposition {
   const registry = new Registry()

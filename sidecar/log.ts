@@ -7,8 +7,8 @@ import pino from 'pino'
 export type LogFields = Readonly<Record<string, unknown>>
 
 /**
- * The sidecar's log. Each line is a JSON object, as `fixtures/log-line.schema.json` defines it. `event` is a stable
- * kebab-case name for searches and alerts; `msg` is a sentence for people.
+ * The sidecar's log of JSON lines (`fixtures/log-line.schema.json`). `event` is a stable name for alerts; `msg` is for
+ * people.
  */
 export interface Log {
   /**
@@ -104,10 +104,7 @@ function fieldAsText(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)
 }
 
-/**
- * Converts fields for output: errors become data, and text is cleaned by {@link printableText}. Some values come from
- * radio stations and API clients, so they may be hostile.
- */
+/** Converts fields for output: errors become data, and {@link printableText} cleans text, which may be hostile. */
 export function printable(fields: LogFields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, printableValue(value)]))
 }
@@ -119,10 +116,7 @@ function printableValue(value: unknown): unknown {
   return value
 }
 
-/**
- * Replaces line breaks, control characters and format characters in a text by spaces. So a text from radio stations or
- * API clients can neither forge a log line nor control a terminal.
- */
+/** Replaces line breaks, control and format characters, so that no text can forge a log line or control a terminal. */
 export function printableText(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
 }

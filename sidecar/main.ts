@@ -21,9 +21,8 @@ const EXIT_UNAVAILABLE = 69
 const CLOSE_WITHIN_MS = 4800
 
 /**
- * How long to try each address of a host except the last one, in milliseconds. The default of Node.js, 250 ms, is less
- * than a round trip by satellite. With that default, a machine behind a satellite link could only connect to the last
- * address, which may be an IPv6 address without a route.
+ * Milliseconds for each address of a host except the last. The default of Node.js, 250 ms, is less than a satellite
+ * round trip, so only the last address would be reached, perhaps IPv6 without a route.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 
@@ -33,8 +32,8 @@ interface Configuration {
 }
 
 /**
- * Reads the configuration. If it is wrong, prints every mistake to stdout and ends the process. For a command, it
- * prints them as text. For a start, it logs them, because operators read the log of a service that did not start.
+ * Reads the configuration. If it is wrong, prints all mistakes and ends the process. A start logs them: operators read
+ * a failed service's log.
  */
 function readConfiguration({ config, kind }: Pick<ConfiguredCommand, 'config' | 'kind'>): Configuration {
   const isCommand = kind !== 'start'
@@ -232,9 +231,8 @@ async function threadsIdle(): Promise<void> {
 }
 
 /**
- * Ends the process although one of its threads hangs in a disk operation. `process.exit` would wait for that thread. So
- * the process sends itself the signal that requested the stop. Without a listener, the signal ends the process without
- * waiting. Service managers treat this as a clean exit.
+ * Ends the process although a thread hangs in a disk operation, for which `process.exit` would wait. A signal without a
+ * listener does not wait, and service managers treat it as a clean exit.
  */
 function endBy(signal: NodeJS.Signals): never {
   process.removeAllListeners(signal)

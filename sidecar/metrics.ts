@@ -59,8 +59,8 @@ export const COUNTERS = {
 export type CounterName = keyof typeof COUNTERS
 
 /**
- * The counters with labels, and every value that each label can have. All series exist from the start with the value 0.
- * If a series first appeared with the value 5, Prometheus would not see its increase from 0.
+ * The counters with labels, and each label's values. All series start at 0, because Prometheus misses the first
+ * increase of a new one.
  */
 export const LABELS = {
   messages_lost: { reason: [...Object.keys(STORE_FAULTS), 'other'] },
@@ -138,10 +138,7 @@ export function createMetrics(): Metrics {
   const latencies: { readonly platform: Platform; readonly seconds: number }[] = []
   let loading: Promise<Exposition> | undefined
 
-  /**
-   * Loads `exposition.ts` at the first use, and passes it the metrics and observations recorded before. Loading it when
-   * the sidecar starts would make the start a tenth longer.
-   */
+  /** Loads `exposition.ts` at the first use, to save a tenth of the start. Passes it everything recorded before. */
   async function exposition(): Promise<Exposition> {
     loading ??= import('./exposition.ts').then((loaded) => loaded.createExposition(PUSH_LATENCY))
     const loaded = await loading

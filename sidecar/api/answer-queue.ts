@@ -37,8 +37,8 @@ export class AnswerQueue {
   readonly #overLimits: OverLimit
   readonly #send = createAnswerSender()
   readonly unanswered: Unanswered = trackUnanswered()
-  // Sending a turn's answers together takes a quarter less time than one by one. The kernel's code stays in the
-  // processor's cache, and the receiving process is woken less often.
+  // Sending answers together takes a quarter less time: the kernel's code stays in the processor's cache, and the
+  // receiver is woken less often.
   readonly #leaving = createTurnBatch<ReadyAnswer>((answer) => this.#deliver(answer))
 
   constructor({ inFlight, deadlines, overLimits }: AnswerQueueParts) {

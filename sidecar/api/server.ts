@@ -137,8 +137,8 @@ function documentsOf(webPushKey: string | undefined): ReadonlyMap<string, Body> 
 
 function handleWith(handler: RequestHandler, server: Server): void {
   server.on('request', (request, response) => handler.handle(request, response))
-  // Requests with an `Expect` header. By default, Node.js would send "100 Continue" before the rate limit is checked,
-  // and refuse other expectations with an answer without a body.
+  // Without these listeners, Node.js would send "100 Continue" before the rate limit is checked, and refuse other
+  // values of `Expect` without a body.
   server.on('checkContinue', (request, response) => handler.handle(request, response))
   server.on('checkExpectation', (request, response) => handler.handle(request, response))
   server.on('clientError', (fault, socket) => handler.handleUnreadable(fault, socket))

@@ -1,18 +1,15 @@
 /** Collects items and handles them together at the end of a turn of the event loop. */
 export interface TurnBatch<Item> {
   add(item: Item): void
-  /**
-   * Handles collected items once more, after all work planned for this turn. So items that this work adds are handled
-   * in the same turn.
-   */
+  /** Handles items once more after all work planned for this turn, so that items that this work adds need not wait. */
   runLast(): void
 }
 
 /**
- * Creates a collector that calls `work` with each item, once the event loop has handled all input of the turn.
+ * Creates a collector that calls `work` with each item at the end of the event loop's turn, and `onFirst` at a turn's
+ * first item.
  *
  * @param work must not throw
- * @param onFirst called when a turn's first item is added
  */
 export function createTurnBatch<Item>(work: (item: Item) => void, onFirst = () => {}): TurnBatch<Item> {
   let items: Item[] = []

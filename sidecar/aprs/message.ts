@@ -67,8 +67,7 @@ export function addresseeOf({ line, bodyAt }: Pick<Packet, 'line' | 'bodyAt'>): 
       const to = canonicalKey(line.slice(start, end))
       return to === '' ? undefined : { to, textAt: index + 1 }
     }
-    // Only printable ASCII: the upper case of `ß` is `SS`, so the message would reach another station. NaN, past the
-    // end, fails too.
+    // Only printable ASCII: the upper case of `ß` is `SS`, which is another addressee. NaN (past the end) fails too.
     if (!(code >= BLANK && code <= TILDE)) return undefined
     if (code !== BLANK) end = index + 1
   }
@@ -91,8 +90,8 @@ export function parseMessage(line: string, { to, textAt }: Addressee): Message {
 }
 
 /**
- * Classifies the text from `start` to `end`; undefined for a message to a person. For speed, the first character
- * decides in nearly all cases.
+ * Classifies the text from `start` to `end`; undefined if it is for a person. The first character nearly always
+ * decides.
  */
 function notForOperator(line: string, start: number, end: number, numbered: boolean) {
   if (start === end) return numbered ? undefined : software('empty')
@@ -107,8 +106,8 @@ function notForOperator(line: string, start: number, end: number, numbered: bool
     case UPPER_U:
     case UPPER_E:
     case UPPER_B:
-      // Stations address telemetry definitions to themselves. From other senders, aprsc drops them, and udpgate4 passes
-      // them on. So the sender need not be checked.
+      // The sender need not be the addressee: aprsc drops telemetry definitions from other senders, but udpgate4 passes
+      // them on.
       return TELEMETRY_DEFINITION.test(line.slice(start, end)) ? software('telemetry_definition') : undefined
     default:
       return undefined
@@ -120,9 +119,8 @@ function software(why: NotForOperator) {
 }
 
 /**
- * Parses an ack or a rejection: `ack` or `rej` and a sequence id (APRS 1.0.1, chapter 14). With lower-case letters, it
- * is an English word instead, such as "acked". `text` has no sequence id of its own, because no sender requests an ack
- * of an ack.
+ * Parses an ack or a rejection: `ack` or `rej` and a sequence id (APRS 1.0.1, chapter 14), but not a word such as
+ * "acked". `text` has no sequence id of its own, because no sender requests an ack of an ack.
  */
 function answer(kind: 'ack' | 'rejection', word: string, text: string) {
   const seqId = text.slice(word.length)
@@ -139,8 +137,8 @@ export function textOf(bytes: Buffer): { readonly text: string; readonly textByt
 }
 
 /**
- * Returns the packet line of `to`'s ack for a message from `from`, without a line break. Sender and sequence id are as
- * received: servers distinguish `W2AW-0` from `W2AW`, and senders without reply-acks only recognize the whole `MM}AA`.
+ * Returns the packet line of `to`'s ack for `from`, without a line break. Sender and sequence id are as received:
+ * servers distinguish `W2AW-0` from `W2AW`, and some senders need the whole `MM}AA`.
  */
 export function ackLine({ from, to, seqId }: { from: string; to: string; seqId: string }): string {
   return `${to}>APRS,TCPIP*::${from.padEnd(MAX_ADDRESSEE_LENGTH)}:${ACK}${seqId}`

@@ -24,7 +24,7 @@ const MAX_DEPTH = 8
 
 /**
  * Parses a line, in Latin-1 without line break; undefined if it is not a packet. Never throws. The body of a
- * third-party frame is `}` and another packet. Of nested packets, the innermost is returned.
+ * third-party frame is `}` and another packet; the innermost is returned.
  */
 export function parsePacket(line: string): Packet | undefined {
   let start = 0

@@ -1,11 +1,9 @@
 import { isAlphanumeric } from './ascii.ts'
 
 /**
- * A sequence id (a message number in APRS 1.0.1, chapter 14) is 1 to 5 ASCII letters and digits. A reply-ack adds `}`
- * and 0 to 5 more: the number of the acknowledged message. The reply-ack specification allows two characters on each
- * side, but some software sends five: `text{3677}67392`.
- *
- * Texts are Latin-1, so each character is one byte.
+ * Lengths of a sequence id (APRS 1.0.1, chapter 14: message numbers). A reply-ack adds `}` and the number that it
+ * acknowledges. The reply-ack specification allows two characters on each side of `}`, but some software sends five:
+ * `text{3677}67392`.
  */
 const MAX_NUMBER_LENGTH = 5
 const MAX_LENGTH = MAX_NUMBER_LENGTH + '}'.length + MAX_NUMBER_LENGTH
@@ -16,8 +14,8 @@ const CLOSING_BRACE = 0x7d
 const DELETE = 0x7f
 
 /**
- * Returns the index at which the padding of a line begins: the blanks that radios append, or the control characters
- * that ended a packet on the air, such as NUL or CR.
+ * Returns the index of a line's padding: blanks from radios, or the control characters, such as NUL or CR, that ended a
+ * packet on the air.
  */
 export function contentEnd(text: string, start = 0): number {
   let end = text.length
@@ -49,8 +47,8 @@ export function braceOfSequenceId(text: string, start: number, end: number): num
 }
 
 /**
- * Returns the part of a sequence id that identifies its message: `MM` in a reply-ack `MM}AA`. `AA` acknowledges another
- * message, and may change when the sender retransmits.
+ * Returns the part of a sequence id that identifies its message: `MM` of a reply-ack `MM}AA`. `AA` may change in
+ * retransmissions.
  */
 export function messageNumber(seqId: string): string {
   const brace = seqId.indexOf('}')

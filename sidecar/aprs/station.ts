@@ -13,8 +13,8 @@ export type StationKeyOutcome =
   | { readonly kind: 'invalid'; readonly member: 'callsign' | 'ssid'; readonly reason: string }
 
 /**
- * Returns the station key for a callsign and SSID: upper case, at most 9 characters. `ssid`: 0 to 99, or at most two
- * characters of A-Z and 0-9. 0, `""`, `"0"` and null mean no SSID.
+ * Returns the station key, at most 9 characters. `ssid`: 0 to 99, or one or two of A-Z and 0-9. 0, `""`, `"0"` and null
+ * mean no SSID.
  */
 export function stationKey(callsign: string, ssid: number | string | null): StationKeyOutcome {
   // Only letters and digits are allowed, because the key becomes part of an APRS-IS filter, in which `/` and `*` are
@@ -41,8 +41,8 @@ function invalid(member: 'callsign' | 'ssid', reason: string): StationKeyOutcome
 }
 
 /**
- * Returns the key of a station from its name; `N0CALL-0` is `N0CALL`. Undefined if APRS-IS servers do not accept the
- * name as a source: 1 to 9 letters, digits and dashes.
+ * Returns the key of a station from its name (`N0CALL` for `N0CALL-0`), if APRS-IS servers accept the name: 1 to 9
+ * letters, digits and dashes.
  */
 export function parseStationKey(name: string): string | undefined {
   return /^[A-Za-z0-9][A-Za-z0-9-]{0,8}$/.test(name) ? canonicalKey(name) : undefined

@@ -4,14 +4,14 @@ import type { Connection, ConnectionState } from './connection/connection.ts'
 import type { Member } from './filters/rollout.ts'
 
 /**
- * How long a server must have a station in its filter before another connection drops the station. Servers get a
- * message at different times, rarely more than 5 s apart.
+ * How long a server must have a station before another connection drops it. Two servers rarely get a message more than
+ * 5 s apart.
  */
 const OVERLAP_MS = 5000
 
 /**
- * A connection of the fleet, with its planned stations. It is *settled* after 5 s of `up` without a filter change. Only
- * then may another connection drop stations that both have.
+ * A connection of the fleet, with its planned stations. After 5 s of `up` without a filter change it is *settled*:
+ * others may drop stations that it has too.
  */
 export class FleetMember implements Member {
   readonly id: number

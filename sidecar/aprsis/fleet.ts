@@ -96,14 +96,14 @@ export class Fleet {
   }
 
   /**
-   * Sends a packet line over a verified connection, if possible the one with the packet's source in its filter. Returns
-   * false if none is verified.
+   * Sends a packet line over a verified connection, if possible with its source in the filter. Returns false if none is
+   * verified.
    */
   send(line: string): boolean {
     const source = line.slice(0, Math.max(0, line.indexOf('>'))).toUpperCase()
     const all = [...this.#members.values()]
-    // A server sends messages to a station on the connection of the station's last packet. So the packet goes to the
-    // connection whose filter has the station.
+    // Messages to a station come over the connection that sent its last packet. So that connection's filter should have
+    // the station.
     const carriers = all.filter(({ stations }) => stations.has(source))
     return [...carriers, ...all].some(({ connection }) => connection.send(line))
   }

@@ -252,10 +252,7 @@ export class Link {
     return new Set(fleets.flatMap((fleet) => [...fleet.callsignsInUse()]))
   }
 
-  /**
-   * Makes a connection leave a server that a listener with a lower slot also uses, so that its failure cannot
-   * disconnect both.
-   */
+  /** Leaves a server that a listener with a lower slot uses too, so that no failing server disconnects both. */
   #keepApart(): void {
     const earlier = this.#election?.others.filter(({ slot }) => slot < (this.#election?.slot ?? 0)) ?? []
     if (earlier.length > 0) this.#fleet?.moveFrom(new Set(earlier.flatMap(({ servers }) => servers)))

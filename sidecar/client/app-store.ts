@@ -31,9 +31,8 @@ export interface AppStore {
   /** Returns the last saved state; undefined at the first launch. */
   load(): Promise<ClientState | undefined>
   /**
-   * Stores and shows `messages`, oldest first, and stores `state`. If one transaction stores both, no message is
-   * delivered twice. Otherwise store the messages before the state; after a crash, recognize repeated messages by their
-   * `time`. Resolve once everything is durable.
+   * Stores and shows `messages`, oldest first, and stores `state`. Resolve once both are durable. Without a common
+   * transaction, store the messages first; after a crash, recognize repeated ones by their `time`.
    */
   save(state: ClientState, messages: readonly MessageRecord[], details: AnswerDetails): Promise<void>
   /**

@@ -20,9 +20,9 @@ const API_CODES: Readonly<Record<ApiErrorCode, 'temporary' | 'permanent'>> = {
 }
 
 /**
- * An error code of the API, or one of the client's own codes:
+ * An error code of the API, or of the client:
  * - `unreachable`: no answer arrived, for example because of a rate limit.
- * - `bad_answer`: another server answered, such as a proxy or the login page of a network.
+ * - `bad_answer`: another server answered, such as a proxy.
  * - `closed`: the app closed the client.
  */
 export type ClientErrorCode = ApiErrorCode | 'unreachable' | 'bad_answer' | 'closed'

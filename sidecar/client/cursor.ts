@@ -14,10 +14,7 @@ const NO_DETAILS: AnswerDetails = { isTruncated: false, acks: [] }
 /** Keeps the state that is saved in the app's store. Only {@link Cursor.take} changes the cursor in that state. */
 export interface Cursor {
   readonly state: ClientState
-  /**
-   * Returns this phone's device id. A new id is stored before it is first sent. Otherwise, after a lost answer or a
-   * crash, the phone would register again with another id.
-   */
+  /** Returns this phone's device id, stored before it is first sent. Otherwise a crash could lead to a second one. */
   deviceId(): Promise<string>
   /**
    * Calls `ask` with the cursor to request newer messages, passes them to the app's store, and then moves the cursor.
@@ -58,8 +55,8 @@ export function createCursor(store: AppStore, loaded: ClientState, random: () =>
 
     async take(ask) {
       const first = await ask(state.cursor)
-      // If the server's time is before the cursor, the server restarted with an empty database and a clock that is
-      // behind. Then all of its messages are new to this phone.
+      // The server restarted with an empty database and a clock that is behind. So all of its messages are new to this
+      // phone.
       const answer = first.serverTime < state.cursor ? await ask(0) : first
       const messages = await unheard(answer.messages ?? [])
       await save({ ...state, cursor: answer.serverTime }, messages, {

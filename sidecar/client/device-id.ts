@@ -1,8 +1,8 @@
 const BYTES = 16
 
 /**
- * Creates an unguessable device id of 32 hex digits. Uses Web Crypto where the platform has it. React Native does not;
- * there `random` is good enough, because only the sidecar ever receives its values.
+ * Creates an unguessable device id of 32 hex digits. React Native has no Web Crypto; there `random` is good enough,
+ * because only the sidecar gets its values.
  */
 export function createDeviceId(random: () => number): string {
   const bytes = new Uint8Array(BYTES)

@@ -4,8 +4,8 @@ import type { Timers } from './timers.ts'
 /** Runs one job at a time, because the cursor of an answer must be stored before the next request is sent. */
 export interface JobQueue<Name extends string> {
   /**
-   * Runs the job `name`, and settles with its outcome. If that job is already waiting, the calls share one run, so each
-   * job waits at most once. After a temporary failure, the queue pauses and then retries the job.
+   * Runs the job `name`, and settles with its outcome. Calls share a waiting run. Temporary failures are retried after
+   * a pause.
    */
   run(name: Name): Promise<void>
   /** Ends the pause after a failure, so that waiting jobs run now. */
@@ -26,9 +26,8 @@ export function createJobQueue<Name extends string>(parts: QueueParts<Name>): Jo
 }
 
 /**
- * The queue is either running jobs or paused. A temporary failure pauses it and puts the failed job back into the
- * queue. No job runs until the pause ends or `hurry` is called. The pause grows with each consecutive failure; a
- * success resets it. After `close`, no job runs.
+ * Runs one job after the other, or is paused. A temporary failure pauses the queue, and puts the failed job back into
+ * it. The pause grows with consecutive failures, and `hurry` ends it. After `close`, no job runs.
  */
 class RetryingQueue<Name extends string> implements JobQueue<Name> {
   readonly #jobs: Readonly<Record<Name, () => Promise<void>>>
@@ -104,13 +103,12 @@ const MIN_DELAY_MS = 2000
 const MAX_DELAY_MS = 900_000
 
 /**
- * Returns the delay before the next attempt, in milliseconds. It is random between half of a limit and the limit, so
- * that phones do not all return at the same moment. The limit doubles with each failure, from 4 s to 15 minutes. The
- * delays also suit rate limits, which the client cannot distinguish from a lost connection. A rate limit lasts a
- * minute, or an hour for new stations.
+ * Returns the delay before the next attempt in milliseconds: random from half a limit to the limit, so that phones do
+ * not return all at once. The limit doubles with each failure, from 4 s to 15 minutes. This also suits a rate limit of
+ * a minute or an hour, which looks like a lost connection.
  *
- * @param failures number of consecutive failures, from 1
- * @param random a number from 0 to below 1
+ * @param failures consecutive failures, from 1
+ * @param random from 0 to below 1
  */
 export function retryDelayMs(failures: number, random: number): number {
   const limit = Math.min(MAX_DELAY_MS, MIN_DELAY_MS * 2 ** failures)

@@ -1,12 +1,10 @@
 import type { MessageRecord } from './wire/bodies.ts'
 
 /**
- * Returns a value that is equal for all copies of a message, whether they arrived over radio, by APRS-IS or in a sync.
- * If two equal values arrive within minutes, they are the same message; later, the second is a new message with the
- * same text. Source: section Message of the specification.
+ * Returns a value that is equal for all copies of a message, from radio, APRS-IS or a sync. After some minutes, an
+ * equal value is a new message. Source: section Message of the specification.
  *
- * A message number with a reply-ack has the form `MM}AA`. Its `AA` is ignored, because it changes between
- * retransmissions. Blanks at the end of the text and the SSID 0 are ignored too.
+ * Ignores blanks at the end, the SSID 0, and `AA` in a reply-ack `MM}AA`, which changes in retransmissions.
  */
 export function messageIdentity(message: Pick<MessageRecord, 'from' | 'to' | 'seqId' | 'text'>): string {
   const { from, to, seqId, text } = message

@@ -47,9 +47,9 @@ export interface ClientOptions extends Omit<CallsOptions, 'signal'> {
 }
 
 /**
- * One phone of a station. It sends one request at a time. Each method settles with the outcome of its own first
- * attempt: it rejects with a {@link ClientError}, or with the error of the app's store. The client itself retries after
- * temporary failures, with a delay that grows from seconds to 15 minutes.
+ * One phone of a station. Sends one request at a time. Each method settles with its first attempt: it rejects with a
+ * {@link ClientError}, or with the error of the app's store. The client itself retries temporary failures, after
+ * seconds to 15 minutes.
  */
 export interface PhoneClient {
   /** Call this at each launch. Registers, gets missed messages, and from then on registers every 6 hours. */
@@ -62,9 +62,8 @@ export interface PhoneClient {
    */
   pushReceived(data: unknown): Promise<void>
   /**
-   * Call this when the user taps a notification. Does the same as {@link pushReceived}. Resolves to the callsign of the
-   * conversation that the app should open, even if the sync failed. If the push is not from the sidecar, resolves to
-   * undefined.
+   * Call this when the user taps a notification. Like {@link pushReceived}, but resolves to the callsign of the
+   * conversation to open, even if the sync failed; undefined if the push is not the sidecar's.
    */
   pushTapped(data: unknown): Promise<string | undefined>
   /** Call this when the platform gives the app a new push token. */
@@ -79,13 +78,13 @@ export interface PhoneClient {
   /** Call this when the network is available again. Ends the delay before the next attempt. */
   networkChanged(): void
   /**
-   * Removes this phone from the server. If it is the station's last phone, the server also removes the station's
-   * messages. The client does not register again until {@link start}.
+   * Removes this phone from the server, and with the last phone the station's messages. Only {@link start} registers
+   * again.
    */
   unregister(): Promise<void>
   /**
-   * Ends open requests, retries and the heartbeat. The station stays registered. Resolves once the client no longer
-   * uses the app's stores, so the stores must not wait for this promise.
+   * Ends requests, retries and the heartbeat. The station stays registered. Resolves once the app's stores are no
+   * longer used, so they must not wait for it.
    */
   close(): Promise<void>
 }
@@ -113,13 +112,13 @@ type Job = 'launch' | 'sync' | 'heartbeat' | 'unregister'
 /**
  * The client as a state machine.
  *
- * The client is idle until `start`, `sync` or a push runs a job. A launch, a heartbeat or an avatar upload registers
- * the station and plans the next heartbeat. A sync registers first if a heartbeat is due or the server has forgotten
- * the station. The job queue runs one job at a time, and retries it after a temporary failure. After `unregister`,
- * waiting jobs and late pushes do not register the station again; only `start` does. `close` ends everything for good.
+ * It is idle until `start`, `sync` or a push runs a job. A launch, a heartbeat or an avatar upload registers the
+ * station and plans the next heartbeat. A sync does so first if a heartbeat is due or the server has forgotten the
+ * station. The job queue runs one job at a time, and retries it after a temporary failure. After `unregister`, only
+ * `start` registers again. `close` is final.
  *
- * Guarantees: the cursor moves only once the app's store has the messages; at most one request is open; an avatar that
- * the server refused is not sent again.
+ * Guarantees: the cursor moves only once the app's store has the messages; at most one request is open; a refused
+ * avatar is not sent again.
  */
 class StationPhone implements PhoneClient {
   readonly #claim: StationClaim
@@ -293,8 +292,8 @@ class StationPhone implements PhoneClient {
     } catch (error) {
       if (error instanceof ClientError && error.code === 'invalid_request') {
         await this.#register()
-        // The station is now registered without the avatar, and the client does not send this avatar again. Otherwise
-        // the server would refuse every heartbeat, and finally forget the station.
+        // The station is now registered without the avatar. With it, each heartbeat would fail, and the server would
+        // forget the station.
         this.#refusedHash = body.avatarHash ?? undefined
       }
       throw error

@@ -2,8 +2,8 @@ import type { AvatarRecord } from './wire/bodies.ts'
 import type { PushPayload } from './wire/push-payload.ts'
 
 /**
- * Returns the payload of a push, given the platform's data: FCM's `data`, the `userInfo` of iOS, or the JSON of a Web
- * Push. Returns undefined if the push is not from the sidecar.
+ * Returns the payload of a push from FCM's `data`, the `userInfo` of iOS, or the JSON of a Web Push. Undefined if it is
+ * not from the sidecar.
  */
 export function readPush(data: unknown): PushPayload | undefined {
   return isPayload(data) ? data : undefined

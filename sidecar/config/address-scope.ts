@@ -9,9 +9,8 @@ const TRANSLATED = ipaddr.IPv6.parse('64:ff9b::')
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
 
 /**
- * Returns whether an IP address is on the public internet, as the address of a push service must be. Private, loopback,
- * link-local, shared (RFC 6598), multicast and reserved addresses are not public. Neither are the IPv6 forms of such
- * IPv4 addresses.
+ * Returns whether an IP address is on the public internet, as a push service must be: not private, loopback,
+ * link-local, shared (RFC 6598), multicast, reserved, or an IPv6 form of such an address.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false

@@ -45,8 +45,7 @@ export function backupsAreOfAFile({ database, backup }: Settings): readonly Prob
 }
 
 /**
- * Checks that the start would not create a VAPID key file although the database is PostgreSQL. Keys in a new file would
- * differ from those in the database, which all instances share.
+ * Checks that a start with PostgreSQL creates no VAPID key file, because all instances share the keys in the database.
  */
 export function vapidKeysAreShared(
   { database, push: { webpush } }: Settings,
@@ -69,16 +68,14 @@ export function vapidKeysAreShared(
   ]
 }
 
-/**
- * Number of logins to APRS-IS that the SSIDs of one callsign allow, and number of stations that fit into one login's
- * filter. Measured with callsigns of usual length.
- */
+/** Number of logins to APRS-IS that the SSIDs of one callsign allow. */
 const LOGINS = 84
+/** Number of stations in one filter, measured with usual callsigns. */
 const STATIONS_PER_LOGIN = 880
 
 /**
- * Checks that the listeners can serve `stations.max` stations. Every listener serves all stations, and all listeners
- * share the SSIDs for logins. Each listener keeps one login free for changes of its filters.
+ * Checks that the listeners can serve `stations.max`. Each serves all stations with its share of the SSIDs, and keeps
+ * one login free to change filters.
  */
 export function listenersCarryAll({ database, aprsis, stations }: Settings): readonly Problem[] {
   const maxStations = (Math.floor(LOGINS / aprsis.listeners) - 1) * STATIONS_PER_LOGIN

@@ -1,7 +1,4 @@
-/**
- * Splits a JSON Pointer (RFC 6901) into steps. ajv reports the place of an error as such a pointer. For example,
- * `/listen/trustProxy/0` becomes `listen`, `trustProxy`, `0`.
- */
+/** Splits a JSON Pointer (RFC 6901), as ajv reports: `/listen/trustProxy/0` becomes `listen`, `trustProxy`, `0`. */
 export function pointerSteps(pointer: string): readonly string[] {
   return pointer
     .split('/')

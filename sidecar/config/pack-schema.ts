@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { SETTINGS_SCHEMA } from './schema.ts'
 
 /**
- * The folder in which this script writes the JSON Schema of the sidecar's configuration, as part of `npm run build`.
- * `npm run pack:sidecar` passes another folder. Editors use the schema to complete and explain settings. The sidecar
- * validates its configuration with the same schema.
+ * The folder for the JSON Schema of the configuration; `npm run pack:sidecar` passes another. Editors complete settings
+ * with the schema, and the sidecar validates with it.
  */
 const FOLDER = process.argv[2] ?? fileURLToPath(new URL('../../dist/schemas', import.meta.url))
 

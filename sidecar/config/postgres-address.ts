@@ -15,9 +15,8 @@ export function isAddress(database: string): boolean {
 }
 
 /**
- * Returns one address for each host in `address`. As in libpq, an address may have several hosts with their ports. If
- * the address has a parameter that selects the primary server, the parameter is removed, because the sidecar always
- * uses the primary.
+ * Returns one address for each host in `address`, as libpq allows several. Removes the parameter that selects the
+ * primary server, which the sidecar always uses.
  */
 export function addressesOf(address: string): readonly string[] {
   const [scheme = ''] = /^\s*[a-z]+:\/\//i.exec(address) ?? []

@@ -1,7 +1,6 @@
 /**
- * The addressees of APRS services, which no station may register. Passcodes are not secret. So anyone could otherwise
- * register such an addressee, read the messages to the service, and acknowledge them in its name. No licensed callsign
- * has the form of one of these entries.
+ * Addressees of APRS services, which no station may register: passcodes are not secret, so anyone could read and
+ * acknowledge the messages. No licensed callsign has such a form.
  */
 export const RESERVED_CALLSIGNS: readonly string[] = [
   // Addressees of bulletins, announcements and weather alerts.

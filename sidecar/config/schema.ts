@@ -2,8 +2,8 @@ import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
 import { RESERVED_CALLSIGNS } from './reserved-callsigns.ts'
 
 /**
- * JSON Schema of one setting or one table of settings, with its allowed values and defaults. Problems show the
- * `description` as their remedy. The name of a setting with a number ends with its unit.
+ * JSON Schema of one setting or a table. Problems show `description` as remedy. Names of numeric settings end with the
+ * unit.
  */
 export interface MemberSchema {
   readonly description: string
@@ -30,10 +30,7 @@ function port(description: string, fallback: number): MemberSchema {
   return { description, type: 'integer', minimum: 0, maximum: 65535, default: fallback }
 }
 
-/**
- * Pattern of a host name or an IP address. A text with exactly one colon does not match: the colon would precede a
- * port, and the port would be looked up as part of the name.
- */
+/** Pattern of a host name or an IP address. No port may follow: it would be looked up as part of the name. */
 const HOST_PATTERN = '^([A-Za-z0-9._-]{1,253}|(?=([^:]*:){2})[0-9A-Fa-f:.]{2,45})$'
 
 function host(description: string, fallback: string): MemberSchema {

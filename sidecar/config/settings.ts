@@ -1,8 +1,8 @@
 import type { LogSettings } from '../log.ts'
 
 /**
- * The complete configuration, checked and frozen. `SIDECAR_…` environment variables override the file, and the file
- * overrides the defaults. Member names are those of the JSON file. Paths are absolute.
+ * The complete configuration, checked and frozen. Environment variables override the file. Members have the file's
+ * names; paths are absolute.
  */
 export interface Settings {
   readonly listen: ListenSettings

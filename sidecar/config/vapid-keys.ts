@@ -2,8 +2,8 @@ import { createECDH, generateKeyPairSync } from 'node:crypto'
 import { isPostgresAddress } from './postgres-address.ts'
 
 /**
- * The keys that identify this server to push services, in base64url. The public key is an uncompressed point on P-256,
- * and the private key is its scalar. Source: RFC 8292.
+ * The keys that identify this server to push services (RFC 8292), in base64url: an uncompressed point on P-256, and its
+ * scalar.
  */
 export interface VapidKeys {
   readonly publicKey: string
@@ -18,8 +18,8 @@ export const VAPID_REMEDY =
   'Restore it from a backup, because every subscription belongs to its keys. If they are lost, move the file away: the next start creates new ones, and every app must subscribe again.'
 
 /**
- * Returns the path of the key file: the configured one, or one beside the database. Returns null if the database is not
- * a file. Keys are then stored in PostgreSQL; with an in-memory database they are not stored.
+ * Returns the path of the key file, by default beside the database file. Null if there is none: the keys are in
+ * PostgreSQL, or not stored.
  */
 export function vapidKeyFile(keyFile: string | null, database: string): string | null {
   return keyFile ?? (database === ':memory:' || isPostgresAddress(database) ? null : vapidFileBeside(database))

@@ -1,7 +1,4 @@
 import { createRequire } from 'node:module'
 
-/**
- * The version of the package. Its package.json is found by the package's name instead of a relative path, because
- * source files and built files are at different folder depths.
- */
+/** The version of the package. Its package.json is found by name: source and built files differ in depth. */
 export const VERSION: string = createRequire(import.meta.url)('mesh-companion/package.json').version

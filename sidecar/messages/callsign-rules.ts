@@ -15,16 +15,12 @@ export interface CallsignRules {
   isReserved(key: StationKey): boolean
   isBlocked(sender: string): boolean
   /**
-   * The registered stations, except those with a reserved callsign. A callsign may be added to the reserved list after
-   * its station has registered. Such a station stays registered until it expires, because the list may contain a
-   * mistake. Meanwhile, the sidecar neither requests nor stores its messages. For speed, `get`, which is called for
-   * each packet, uses the set of reserved stations that the last call of `keys` computed.
+   * The registered stations, except those with a reserved callsign. If a callsign is reserved later, perhaps by
+   * mistake, its station stays registered, but its messages are neither requested nor stored. For speed, `get` uses the
+   * reserved stations of the last call of `keys`.
    */
   readonly activeStations: Pick<Stations, 'get' | 'keys' | 'besides'>
-  /**
-   * Returns the names for the APRS-IS filter: the keys of {@link activeStations}, and `CALL*` for each callsign with a
-   * device that wants messages to all of its SSIDs.
-   */
+  /** Returns the names for the APRS-IS filter: {@link activeStations}, and `CALL*` for devices that want all SSIDs. */
   filterNames(): readonly string[]
   /** Replaces the operator's lists of callsigns. */
   setLists(lists: CallsignLists): void
@@ -111,8 +107,8 @@ export function createCallsignRules({
 type CallsignMatcher = (callsign: string) => boolean
 
 /**
- * Creates a matcher for a list of callsigns. It ignores letter case and an SSID of 0. A final `*` in an entry matches
- * any ending. The matcher takes the same time for short and long lists.
+ * Creates a matcher for a list of callsigns of any length. Ignores case and an SSID of 0; a final `*` matches any
+ * ending.
  */
 export function callsignMatcher(entries: readonly string[]): CallsignMatcher {
   const whole = new Set<string>()

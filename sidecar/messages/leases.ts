@@ -1,17 +1,14 @@
 /** Duration of a lease in milliseconds. Its holder renews it several times in that time. */
 export const LEASE_MS = 6000
 
-/**
- * Leases that divide work between the processes that share a store. At most one process holds a lease. An exclusive
- * store, which has only one process, grants every lease.
- */
+/** Leases that divide work between processes. At most one process holds each lease. An exclusive store grants all. */
 export interface Leases {
   /**
-   * Leases each of `names` for {@link LEASE_MS}, unless another process holds it. A lease that this process holds is
-   * renewed. Resolves with the subset of `names` that this process holds now. Other processes can read `note`.
+   * Leases or renews each of `names` for {@link LEASE_MS}, unless another process holds it. Resolves with the names
+   * that this process holds now. Others can read `note`.
    *
-   * This process takes over an expired lease only after {@link LEASE_MS} of uninterrupted contact with the store. So
-   * after an outage of the store, the former holder can renew its lease first.
+   * An expired lease can be taken over only after {@link LEASE_MS} of contact with the store. So after an outage, its
+   * holder can renew it first.
    */
   hold(names: readonly string[], note?: string): Promise<ReadonlySet<string>>
   /** Releases the leases among `names` that this process holds, so that other processes can get them at once. */

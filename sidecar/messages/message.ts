@@ -5,8 +5,8 @@ export interface IncomingMessage {
   readonly from: StationKey
   readonly to: StationKey
   /**
-   * The station with the ring that stores this copy of the message. Absent if that is the addressee `to`. Another
-   * station gets a copy if one of its devices wants the messages to all SSIDs of the callsign.
+   * The station whose ring stores this copy, if that is not `to`: one of its devices wants the messages to all SSIDs of
+   * the callsign.
    */
   readonly ring?: StationKey
   /** The sequence id after the last `{`, without trailing blanks; empty if the message has none. */
@@ -20,10 +20,7 @@ export function ringOf({ to, ring }: Pick<IncomingMessage, 'to' | 'ring'>): Stat
   return ring ?? to
 }
 
-/**
- * Returns the members `to` and `ring` of a message that is in the ring of `station`. `addressee`: the message's
- * addressee, if that is another SSID of the station's callsign.
- */
+/** Returns `to` and `ring` of a message in the ring of `station`. `addressee`: the addressee, if it is another SSID. */
 export function destinationOf(
   station: StationKey,
   addressee: StationKey | null | '',

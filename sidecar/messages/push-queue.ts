@@ -9,32 +9,28 @@ import type { Device, Platform, StationKey } from './station.ts'
 export const PUSH_LEASE_MS = 30_000
 
 /**
- * The devices to notify, and when each is due. A device has one entry as long as it has messages of which it was not
- * notified yet. The store writes the entry and the message in one transaction, so each stored message causes a
- * notification. At most one notification per entry is in flight.
+ * The devices to notify, and when each is due: one entry per device with new messages. It is written in the message's
+ * transaction, so each stored message causes a notification.
  */
 export interface PushQueue {
   /**
-   * Leases due devices to the caller: the longest due first, at most `free[platform]` of each platform. No other caller
-   * gets them until the caller calls {@link settle} or {@link retryLater}. With a shared store, a lease also ends after
-   * {@link PUSH_LEASE_MS}. Rejects if the store fails. The devices then stay due, and the {@link onDue} listener is
-   * called when it is time to claim again.
+   * Leases due devices until {@link settle} or {@link retryLater}: the longest due first, at most `free[platform]` of
+   * each platform. A shared store ends a lease after {@link PUSH_LEASE_MS}. If this rejects, {@link onDue} tells when
+   * to claim again.
    */
   claim(free: Readonly<Record<Platform, number>>): Promise<readonly PushClaim[]>
   /**
-   * Ends the claim on a device. Call when the phone was notified, or when it cannot be notified. The messages up to
-   * `claim.unpushed.newest` get no further notification. Newer messages are due when their own coalescing window ends,
-   * or now if it has ended. The operator sees `result` as the device's last result; without it, the former result
-   * stays.
+   * Ends the claim on a device that was notified, or cannot be. The messages up to `claim.unpushed.newest` get no
+   * further notification; newer ones are due after their own coalescing window. The operator sees `result`, if given,
+   * as the last result.
    *
-   * The phone may be notified again if this rejects, or if the process crashes before the result is written. While
-   * other claims are in flight, the store may delay the write to write several results together.
+   * The phone may be notified again if this rejects, or after a crash before the write, which may wait for other
+   * claims.
    */
   settle(claim: PushClaim, result?: PushResult): Promise<void>
   /**
-   * Makes the device due again in `delayMs`. Messages that are stored meanwhile do not make the device due earlier, but
-   * become part of the postponed notification. The next claim has the given `tries` and `refusals`. If `tries` is 0, it
-   * begins a new notification. `result` is as for {@link settle}, but a crash may lose it.
+   * Makes the device due again in `delayMs`, not earlier for new messages. The next claim has `tries` and `refusals`; 0
+   * `tries` begin a new notification. `result` is as for {@link settle}, but a crash may lose it.
    */
   retryLater(
     claim: PushClaim,
@@ -42,9 +38,8 @@ export interface PushQueue {
     result?: PushResult,
   ): Promise<void>
   /**
-   * Calls `listener` whenever a device may be due. This is the case when a coalescing window, a delay or the lease of
-   * another process ends, and some time after a rejected claim. If devices are due already, it calls `listener` at
-   * once. The listener must not throw.
+   * Calls `listener` when a device may be due: now, when a coalescing window, delay or other process's lease ends, or
+   * after a rejected claim. It must not throw.
    */
   onDue(listener: () => void): void
   /**

@@ -13,8 +13,7 @@ interface Window {
 }
 
 /**
- * Limit of clients in each of the two maps of a rate limit. When the newer map is full, it becomes the older one, and
- * the former older map is dropped. The two maps take at most 10 MB of memory.
+ * Limit of clients in each of the two maps, which together take at most 10 MB. A full newer map replaces the older one.
  */
 const MAX_CLIENTS = 50_000
 
@@ -23,9 +22,8 @@ const MAX_CLIENTS = 50_000
  * action after the window starts a new one.
  */
 export function createRateLimit({ windowMs, max }: { readonly windowMs: number; readonly max: number }): RateLimit {
-  // Clients whose rate-limit window began recently are in `young`, and earlier ones in `old`. `old` is dropped as a
-  // whole once all of its windows have expired. In a single map, each deletion of the oldest entry would be slower than
-  // the one before.
+  // `young` has the clients whose window began recently, and `old` the earlier ones. `old` is dropped as a whole. In a
+  // single map, each deletion of the oldest entry would be slower than the one before.
   let young = new Map<string, Window>()
   let old = new Map<string, Window>()
   let generationAt = Number.NEGATIVE_INFINITY

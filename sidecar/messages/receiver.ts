@@ -8,9 +8,8 @@ import { wantsAcks, wantsReceivedAcks } from './station.ts'
 import type { AppendOutcome, History, ReceivedMessage, Stations } from './store.ts'
 
 /**
- * Processes packet lines, given as Latin-1 without line breaks. Resolves once their messages are stored or lost; never
- * rejects. The caller must limit the calls in progress, because the receiver does not limit how many messages wait to
- * be stored.
+ * Processes packet lines in Latin-1 without line breaks. Resolves once their messages are stored or lost; never
+ * rejects. The caller must limit its calls.
  */
 export type Receiver = (lines: readonly string[]) => Promise<void>
 
@@ -34,9 +33,8 @@ const OUTCOME_COUNTERS = {
 type DropCounter = 'packets_unparsable' | 'messages_not_addressed' | 'messages_not_for_operator' | 'messages_blocked'
 
 /**
- * Creates the pipeline for received lines: it parses each line, stores a message once, and acknowledges it. Storing a
- * message also makes its notification due. No ack or notification is sent before the message is durable. A message from
- * a station to itself is handled like any other, because users send such messages to test their setup.
+ * Creates the pipeline for received lines. It stores each message once, so that its notification is due, and then
+ * acknowledges it. A station's messages to itself count too, because users test their setup with them.
  */
 export function createReceiver(parts: ReceiverParts): Receiver {
   const { stations, history, receivedAcks, isBlocked, acks, metrics, log } = parts
@@ -99,8 +97,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
 }
 
 /**
- * Parses a line. Returns its message, once for each ring that stores it, or its ack if a device of the station wants
- * acks. If the line is dropped, returns the counter of the reason.
+ * Parses a line into its message (one per ring), an ack that a device wants, or the counter of the reason to drop it.
  */
 function readLine(
   line: string,

@@ -48,10 +48,7 @@ export function isSameAvatar(first: Avatar | undefined, second: Avatar | undefin
   return hash(first) === hash(second)
 }
 
-/**
- * Returns the avatar that a station has after the upload of `uploaded`. `updatedAt` is the stamp of the upload. Returns
- * `current` itself if nothing was uploaded, if the upload equals `current`, or if there is no avatar to clear.
- */
+/** Returns the avatar of a station after an upload with the stamp `updatedAt`; `current` itself if nothing changes. */
 export function avatarAfter(current: Avatar, uploaded: AvatarUpload | undefined, updatedAt: number): Avatar {
   if (!uploaded) return current
   const { icon, image, hash } = uploaded
@@ -77,8 +74,8 @@ const HOUR_MS = 3_600_000
 const MONTH_HOURS = 30 * 24
 
 /**
- * Returns the age of a device's last registration, in milliseconds, above which a new device may replace the device.
- * This only happens at a station with the maximum number of devices.
+ * Returns the age of a device's last registration, in milliseconds, above which a new device may replace it if there is
+ * no room.
  */
 export function replaceableAfterMs(expireAfterHours: number): number {
   return Math.min(MONTH_HOURS, expireAfterHours) * HOUR_MS

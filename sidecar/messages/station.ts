@@ -9,15 +9,11 @@ export type Platform = (typeof PLATFORMS)[number]
 /** A number for each push platform. */
 export type ByPlatform = Readonly<Record<Platform, number>>
 
-/**
- * The avatar of a station. `updatedAt` is a stamp.
- * - `never`: the station has never set an avatar.
- * - `cleared`: the station cleared its avatar at `updatedAt`.
- * - `set`: `hash` is a SHA-256 if there is an image, otherwise `icon:<name>`.
- */
+/** The avatar of a station. `updatedAt` is a stamp. */
 export type Avatar =
   | { readonly state: 'never' }
   | { readonly state: 'cleared'; readonly updatedAt: number }
+  /** `hash`: a SHA-256 if there is an image, otherwise `icon:<name>`. */
   | { readonly state: 'set'; readonly icon: string; readonly hash: string; readonly updatedAt: number }
 
 /**
@@ -50,8 +46,8 @@ export interface Device {
    */
   readonly registeredAt: number
   /**
-   * Wall-clock time of the last registration, updated in place. It is not always written to the database at once. So a
-   * crash may set it back by up to an hour, or to the moment at which the disk failed.
+   * Wall-clock time of the last registration. It is not stored at once: a crash may set it back by an hour, or to when
+   * the disk failed.
    */
   readonly lastSeenAt: number
 }
@@ -70,9 +66,8 @@ export interface Station {
 }
 
 /**
- * Whether the sidecar remembers the cursors that the device sends. Cursors of a device without an id are not
- * remembered: anyone can compute the passcode and send a cursor in the device's name. If that cursor was too new, the
- * next heartbeat of the device would skip messages.
+ * Whether the sidecar remembers a device's cursors. Without an id, a stranger may have sent a cursor that is too new,
+ * because passcodes are not secret. The device would then miss messages.
  */
 export function remembersCursor(id: DeviceId): boolean {
   return id !== ''
@@ -101,9 +96,8 @@ export function parseDeviceKey(key: string): readonly [station: StationKey, id: 
 }
 
 /**
- * Whether the station wants a message acknowledged: at least one device accepts the message, wants acks and has a live
- * push token. An ack without a notification to a phone would mislead the sender. A copy for the ring of another station
- * is never acknowledged.
+ * Whether the station wants a message acknowledged. An ack without a notification would mislead the sender. A copy for
+ * another station's ring is never acknowledged.
  */
 export function wantsAcks(
   station: Station | undefined,

@@ -30,9 +30,8 @@ export interface StoreSettings {
 }
 
 /**
- * The storage of the message pipeline, the push delivery and the API. Each promise of a write resolves once the write
- * is durable: a crash right afterwards loses nothing. The only exception is {@link Device.lastSeenAt}. Promises reject
- * with an error that has a `code` and a `remedy`. While the disk refuses writes, reads still work.
+ * The storage of stations, messages and due notifications. Writes resolve once durable, except
+ * {@link Device.lastSeenAt}. Errors have a `code` and a `remedy`. While the disk refuses writes, reads still work.
  */
 export type Store = ExclusiveStore | SharedStore
 
@@ -42,9 +41,8 @@ export interface ExclusiveStore extends StoreParts {
   /** Reports every new message, because no other process can store messages. */
   readonly feed: Feed
   /**
-   * Copies the store into the new file `path` while the store is in use. Resolves with the size in bytes. On failure,
-   * or once `signal` is aborted, it rejects and leaves no file. Run one backup at a time, and wait for it before {@link
-   * close}.
+   * Copies the store, while in use, into the new file `path`. Resolves with the size in bytes; if it fails or is
+   * aborted, rejects and leaves no file. Make one backup at a time, and wait for it before {@link close}.
    */
   backUp(path: string, signal: AbortSignal): Promise<number>
 }
@@ -112,11 +110,11 @@ export interface AvatarRecord {
 /**
  * The outcome of a registration:
  * - `created`: the station is new.
- * - `joined`: the device is new. It may have replaced a device that had not registered for a long time.
+ * - `joined`: the device is new. It may have replaced one that had not registered for a long time.
  * - `refreshed`: station and device were registered before.
- * - `full`: the registry has no room for another station.
- * - `devices_full`: the station has no room for another device, and all of its devices have registered recently.
- * - `limited`: the station or device is new, and its client has reached the limit of new ones in this hour.
+ * - `full`: there is no room for another station.
+ * - `devices_full`: the station has no room for another device.
+ * - `limited`: station or device is new, and its client has reached the hourly limit of new ones.
  */
 export type RegisterOutcome =
   /** `displaced`: the unproven station that was removed from the full registry. */
@@ -124,14 +122,12 @@ export type RegisterOutcome =
   | { readonly kind: 'joined' | 'refreshed'; readonly station: Station }
   | { readonly kind: 'full' | 'devices_full' | 'limited' }
 
-/**
- * Selects the devices of a station that match all given members. Without members, selects all devices. `seenBeforeMs`:
- * devices that last registered before this wall-clock time.
- */
+/** Selects the devices of a station that match all given members; without members, all devices. */
 export interface DeviceFilter {
   readonly deviceId?: DeviceId
   /** Selects the device only if this is its token. */
   readonly pushToken?: string
+  /** Selects devices that last registered before this wall-clock time. */
   readonly seenBeforeMs?: number
 }
 
@@ -139,10 +135,9 @@ export interface DeviceFilter {
  * The outcome of a removal:
  * - `none`: no device matched the filter.
  * - `wrong_token`: the device has another push token.
- * - `silenced`: the device stays. Until it registers again, it gets no notifications, and no message is acknowledged
- *   because of it. Its token has changed before, so one of the tokens may be a stranger's. The history is kept in case
- *   the real phone registers again.
- * - `devices`: the devices were removed, and the station has others.
+ * - `silenced`: the device stays, but causes no notifications and acks until it registers again. Its token has changed
+ *   before, so one of the tokens may be a stranger's.
+ * - `devices`: devices were removed, and the station has others.
  * - `station`: the last device was removed, and the station with it.
  */
 export type RemoveOutcome = 'none' | 'wrong_token' | 'silenced' | 'devices' | 'station'
@@ -160,8 +155,7 @@ export interface Stations {
   readonly size: number
   keys(): Iterable<StationKey>
   /**
-   * Returns the other stations that also receive a message to `addressee`. Each has the same callsign with another
-   * SSID, and a device that wants the messages addressed to any SSID.
+   * Returns other stations that get messages to `addressee`, because a device wants those to any SSID of its callsign.
    */
   besides(addressee: StationKey): readonly StationKey[]
   /** Returns all stations with a device that wants the messages addressed to any SSID of its callsign. */
@@ -174,15 +168,14 @@ export interface Stations {
   /** Returns the number of devices for each platform. */
   countDevices(): ByPlatform
   /**
-   * Registers a station and device. If another device of the station has this `pushToken`, that device's token is
-   * marked dead. Other stations with this token stay unchanged, because one phone may have two callsigns.
+   * Registers a device. Marks `pushToken` dead at the station's other devices, but not at other stations: a phone may
+   * have two callsigns.
    */
   register(registration: Registration): Promise<RegisterOutcome>
   /**
-   * Marks the station as proven, which means that it probably belongs to a real phone. Call when it has synced, or when
-   * a push gateway has accepted its token; a second registration proves it too. In a full registry, a new station
-   * replaces the oldest unproven station, once that is older than {@link UNPROVEN_MS}. Never throws. The store writes
-   * the mark later.
+   * Marks the station as proven, because it synced or a push gateway accepted its token. A second registration proves
+   * it too. In a full registry, a new station replaces the oldest unproven one after {@link UNPROVEN_MS}. Never throws;
+   * written later.
    */
   prove(key: StationKey): void
   /** Removes devices. With the last device, the station and its history are removed. */
@@ -216,20 +209,22 @@ export type AppendOutcome =
 /** The newest messages of each station, in a ring of fixed size. */
 export interface History {
   /**
-   * Stores the messages that are no duplicates, in their order. Other waiting writes may share the transaction.
-   * Resolves with the outcomes in the order of `messages`, or rejects if none could be stored. After the error
-   * `store_overloaded`, the caller should wait for its earlier appends before it reads more.
+   * Stores the messages that are no duplicates, in their order, and resolves with their outcomes. Rejects if none could
+   * be stored. After `store_overloaded`, wait for earlier appends before reading more.
    *
-   * `mayAck`: whether the caller could send acks now. Only then can `ack` in an outcome be true, and for each ack it is
-   * true for one process only. The message must have a sequence id, its station must want to acknowledge it ({@link
-   * wantsAcks}), and the throttle must allow the ack. The ack is then recorded as sent, also for the operator: see
-   * {@link StationReports}.
+   * `ack` in an outcome is true if the message has a sequence id, its station wants to acknowledge it ({@link
+   * wantsAcks}), and the throttle allows the ack. It is true for one process only, and the ack is then recorded as sent
+   * ({@link StationReports}).
+   *
+   * @param mayAck whether the caller could send acks now; otherwise `ack` is never true
    */
   append(messages: readonly ReceivedMessage[], mayAck: boolean): Promise<readonly AppendOutcome[]>
   /**
-   * Returns the messages newer than `from` that the device accepts, oldest first. `since` is the cursor that the device
-   * sent, and the default of `from`. `answerStamp` in the result is computed by {@link Cursors.stampFor} for the
-   * messages and acks newer than `since`. Returns undefined if the station is not registered, or has no such device.
+   * Returns the messages newer than `from` that the device accepts, oldest first. Returns undefined if the station is
+   * not registered, or has no such device.
+   *
+   * @param since the cursor that the device sent, for its acks and {@link Cursors.stampFor}
+   * @param from default: `since`
    */
   since(station: StationKey, deviceId: DeviceId, since: number, from?: number): Promise<NewMessages | undefined>
   /** Maximum number of messages in a station's ring. In a full ring, a new message replaces the oldest. */
@@ -244,8 +239,8 @@ export interface NewMessages {
    */
   readonly acks?: readonly StoredAck[]
   /**
-   * Whether the API may send the same answer to every device of the station without options. This is so if the
-   * requesting device has no options, and the ring has no messages to other SSIDs of the callsign.
+   * Whether devices without options may get the same answer: this one has none, and the ring has no messages to other
+   * SSIDs.
    */
   readonly isShareable: boolean
   /** The stamp of the answer, which the phone stores as its next cursor. */
@@ -257,8 +252,8 @@ export interface NewMessages {
   /** Stamp of the newest message that the ring has dropped since the station's registration; 0 if there is none. */
   readonly newestDropped: number
   /**
-   * A string that changes when the store may have lost messages, for example after a failover. Caches must then drop
-   * messages that they cached earlier. Absent if no other process shares the store.
+   * Changes when the store may have lost messages, as in a failover; caches must drop theirs. Absent if the store is
+   * not shared.
    */
   readonly lineage?: string
 }
@@ -273,8 +268,8 @@ export interface Feed {
 }
 
 /**
- * Issues stamps: times in milliseconds that strictly increase, across restarts and backward steps of the clock. Each
- * stored message has a stamp. Each answer to a phone has a stamp too, which serves as a cursor.
+ * Issues stamps: times in milliseconds that strictly increase, despite restarts and clock changes. Messages have
+ * stamps. Answers to phones have them too, as cursors.
  */
 export interface Stamps {
   /** Returns a stamp that is greater than the stamps of all stored messages and acks. */
@@ -282,46 +277,42 @@ export interface Stamps {
 }
 
 /**
- * Decides the stamp of each answer to a phone. The phone stores the newest stamp that it received, and sends it as its
- * cursor in the next request. So no answer may have a newer stamp than a message that the phone has not received. The
- * sidecar knows that an answer arrived only when the phone sends its stamp as a cursor.
+ * Decides the stamp of each answer to a phone. The phone sends the newest stamp as its next cursor, the only sign that
+ * an answer arrived. So no stamp may be newer than a message that the phone lacks.
  */
 export interface Cursors {
   /**
    * Returns the stamp of an answer to a device.
    *
-   * - If the answer has messages, the stamp is `lastMessage`, which is the stamp of the last one.
-   * - Otherwise, if a message newer than the device's cursor is stored, the stamp is that cursor. If not, it is a new
-   *   stamp.
+   * - The device's cursor is `since`. By default it is the newest cursor that the device sent, or the stamp of its
+   *   registration. A cursor above every issued stamp is ignored. See also {@link remembersCursor}.
+   * - With messages, the stamp is `lastMessage`. Without, it is the device's cursor if a newer message is stored,
+   *   otherwise a new stamp.
    *
-   * The device's cursor is `since` if the request has it. Otherwise it is the newest cursor that the device sent
-   * before, or the stamp of its registration. A cursor that is greater than every issued stamp is ignored. Cursors of a
-   * device without an id are not remembered, because a stranger could have sent them. If `deviceId` is undefined, the
-   * request may be from any device of the station, and the oldest of the devices' cursors applies.
+   * @param deviceId undefined if it may be any device of the station: the oldest of their cursors applies
+   * @param lastMessage stamp of the answer's last message
    */
   stampFor(station: StationKey, deviceId: DeviceId | undefined, since?: number, lastMessage?: number): Promise<number>
 }
 
 /**
- * Maintenance of the store. It works for a few milliseconds at a time, so that requests do not have to wait. When
- * `signal` is aborted, it stops early, without an error.
+ * Maintenance of the store, a few milliseconds at a time, so that requests need not wait. Stops early, without an
+ * error, when `signal` is aborted.
  */
 export interface Housekeeping {
   /**
-   * Removes the devices that were last seen before `beforeMs` (wall-clock time), and the stations without any device
-   * left, with all their data. Resolves with the number of removed stations.
+   * Removes devices last seen before `beforeMs` (wall-clock time), and stations without devices, with their data.
+   * Resolves with the number of these stations.
    */
   expire(beforeMs: number, signal: AbortSignal): Promise<number>
   /**
-   * Removes orphaned rows, and resolves with their number. Such rows only exist if another program edited the database.
-   * Also removes dropped messages that are too old to have duplicates. On SQLite, it then checkpoints and optimizes the
-   * file.
+   * Removes rows orphaned by another program, and resolves with their number. Removes dropped messages too old to have
+   * duplicates. Optimizes a SQLite file.
    */
   tidy(signal: AbortSignal): Promise<number>
   /**
-   * Returns the wall-clock time since which at least one process has always been running to serve phones. Interruptions
-   * that are too short for a missed heartbeat are ignored. Undefined for an exclusive store, because its only process
-   * knows when it started.
+   * Returns the wall-clock time since which a process has always served phones, except for interruptions too short for
+   * a missed heartbeat. Undefined for an exclusive store, whose process knows when it started.
    */
   readonly presentSince: (() => Promise<number>) | undefined
   /** Returns the size of the database in bytes. */

@@ -1,10 +1,9 @@
 import { isIP } from 'node:net'
 
 /**
- * Returns whether the operator's port answers a request with this `Host` header: a loopback name, an IP address, or
- * `admin.host`. Other names are refused because of DNS rebinding: an attacker makes the host name of a web page resolve
- * to this machine, and the page then reads the answers. A request without the header is answered: browsers always send
- * it, and load balancers that probe by HTTP/1.0 do not.
+ * Returns whether the operator's port answers this `Host` header: loopback, an IP address, or `admin.host`. With other
+ * names, a web page could read the answers (DNS rebinding). HTTP/1.0 probes may omit the header; browsers always send
+ * it.
  */
 export function answersHost(header: string | undefined, adminHost: string): boolean {
   if (header === undefined) return true

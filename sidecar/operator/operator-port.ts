@@ -92,10 +92,7 @@ function statusSourceOf(parts: OperatorParts): StatusSource {
   })
 }
 
-/**
- * Rejects if the SQLite file cannot be read. It does not check PostgreSQL, because a restart of the sidecar would not
- * repair it, and would lose messages that wait to be stored.
- */
+/** Rejects if the SQLite file cannot be read. PostgreSQL is not checked: a restart would only lose waiting messages. */
 async function checkAlive(store: Store, settings: Settings): Promise<void> {
   if (!isPostgresAddress(settings.database)) await store.stations.avatars([settings.aprsis.callsign])
 }

@@ -13,9 +13,8 @@ interface ReloadParts {
 }
 
 /**
- * Returns a function that applies the changes that need no restart: the callsign lists in the configuration, and a
- * renewed certificate. It warns about other changed settings. If the configuration has mistakes, it logs each of them
- * and applies no setting. It also logs an unusable certificate. It never rejects.
+ * Returns a function that applies callsign lists and a renewed certificate, which need no restart. Warns about other
+ * changes. If the configuration has mistakes, logs them, and applies no setting. Never rejects.
  */
 export function reloadBy({
   settings,

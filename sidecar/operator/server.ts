@@ -26,11 +26,12 @@ export function warnNotLocal(loopback: boolean, log: Pick<Log, 'warn'>): void {
 }
 
 /**
- * Serves the operator's port. `/` is a status page for people. Probes use `/healthz` (should the sidecar be
- * restarted?), `/readyz` (does it fully work?) and, for load balancers, `/readyz/api` (can it answer requests?).
- * `/stations` and `/stations/CALL` describe stations as JSON, `/view` and `/view/CALL` as HTML. `/metrics` is for
- * Prometheus. The commands are `POST /backup`, `POST /unregister` and `POST /notify`, which sends a test notification.
- * No request needs a password, so the port must be on loopback or a private network.
+ * Serves the operator's port. It needs no password, so it must be on loopback or a private network.
+ *
+ * - `/`: status page; `/view`, `/view/CALL`: stations as HTML; `/stations`, `/stations/CALL`: as JSON; `/metrics`: for
+ *   Prometheus.
+ * - `/healthz`: should the sidecar be restarted? `/readyz`: does it fully work? `/readyz/api`: can it answer requests?
+ * - `POST /backup`, `POST /unregister`, and `POST /notify` for a test notification.
  */
 export async function serveAdmin(parts: AdminParts): Promise<HttpListener> {
   const { admin, log } = parts
@@ -94,8 +95,7 @@ async function runCommand(
   response: ServerResponse,
 ): Promise<void> {
   const received = await receiveBody(request, response)
-  // Browsers send the header Origin with every POST. Such requests are refused, so that a web page that the operator
-  // visits cannot fill the disk or remove a station.
+  // Browsers send Origin with every POST. These are refused, because no web page may fill the disk or remove a station.
   if (request.headers.origin !== undefined)
     return send(
       response,

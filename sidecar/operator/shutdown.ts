@@ -1,13 +1,10 @@
 import { type Clock, within } from '../clock.ts'
 import type { Log } from '../log.ts'
 
-/**
- * Time limit of each closing stage in milliseconds. Their sum is below the 5 s that service managers usually allow. The
- * stage `work` closes parts that use the store, and `watch` closes parts that observe it.
- */
+/** Time limit of each closing stage in milliseconds, together below the usual 5 s of service managers. */
 export const CLOSE_WITHIN = { work: 2700, watch: 200, store: 1800 } as const
 
-/** The stages of the shutdown, in their order. */
+/** The stages of the shutdown in their order: parts that use the store, parts that observe it, the store. */
 const STAGES = ['work', 'watch', 'store'] as const
 type Stage = (typeof STAGES)[number]
 
@@ -31,16 +28,14 @@ export class StoreLeftOpenError extends Error {
 /** Closes the parts of the sidecar, stage by stage. */
 export interface Shutdown {
   /**
-   * Registers `part` of the sidecar for {@link Shutdown.close} to close, and returns it. If `close` was called before,
-   * closes `part` at once and throws.
+   * Registers `part` for {@link Shutdown.close}, and returns it.
    *
-   * @throws {StoppedEarlyError} if {@link Shutdown.close} was called before
+   * @throws {StoppedEarlyError} if `close` was called before; closes `part` at once
    */
   add<Part extends Closable>(stage: Stage, name: string, part: Part): Part
   /**
-   * Closes all parts, one stage after the other, and the parts of a stage at the same time. If a part fails or exceeds
-   * its time limit, logs this and continues. Resolves to false if the store fails to close, because a thread of the
-   * process may then hang in disk I/O. Other parts that are still open end with the process. Idempotent; never rejects.
+   * Closes all parts, stage by stage. Logs a part that fails or exceeds its time limit, and continues. Resolves to
+   * false if the store fails to close, because a thread may then hang in disk I/O. Idempotent; never rejects.
    */
   close(): Promise<boolean>
 }

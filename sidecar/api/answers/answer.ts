@@ -27,10 +27,7 @@ export interface EncodedAnswer {
   readonly content: Content
 }
 
-/**
- * The content of an answer, without headers. A string is sent in one write with the headers; other content is copied
- * into the buffer to send.
- */
+/** The content of an answer. A string is sent in one write with the headers; other content is copied into a buffer. */
 export type Content = JsonText | { readonly bytes: number; copyTo(target: Buffer): void }
 
 /** Encodes `body`. Compresses it if it is large enough and the client accepts gzip. */

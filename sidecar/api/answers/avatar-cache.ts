@@ -61,10 +61,7 @@ export class AvatarCache {
     this.#maxBytes = maxBytes
   }
 
-  /**
-   * Resolves in a turn of the event loop that no other caller shares, because building an answer of a megabyte takes
-   * some milliseconds.
-   */
+  /** Resolves in a turn of the event loop that no other caller shares: building a megabyte takes milliseconds. */
   ownTurn(): Promise<void> {
     this.#lastTurn = this.#lastTurn.then(() => endOfTurn())
     return this.#lastTurn

@@ -13,8 +13,8 @@ export interface FlightLimits {
 }
 
 /**
- * Counts the bytes in flight: answers that are being built, or that slow clients have not read. Without a limit, two
- * slow clients could fill the memory within the rate limit.
+ * Counts bytes in flight: answers being built or not read yet. Unlimited, two slow clients could fill memory within the
+ * rate limit.
  */
 export class BytesInFlight {
   readonly #limits: FlightLimits

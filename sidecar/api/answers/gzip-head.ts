@@ -20,8 +20,8 @@ const flushSync = { ...flush, chunkSize: 4096 }
 const deflateRawInPool = promisify(deflateRaw)
 
 /**
- * Size in bytes up to which the main thread compresses a text, in at most 0.3 ms. The thread pool would take longer,
- * and the database needs it too.
+ * Bytes up to which the main thread compresses a text, within 0.3 ms. The thread pool takes longer, and the database
+ * needs it.
  */
 const MAX_SYNC_BYTES = 32_768
 

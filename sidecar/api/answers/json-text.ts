@@ -1,6 +1,6 @@
 /**
- * JSON in UTF-8, with one character per byte, so `length` is in bytes. A string costs less than a buffer to store, cut
- * and join.
+ * JSON in UTF-8, one character per byte: `length` is in bytes. A string costs less than a buffer to store, cut and
+ * join.
  */
 export type JsonText = string
 

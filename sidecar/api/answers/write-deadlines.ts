@@ -26,10 +26,7 @@ export class WriteDeadlines {
     this.#clock = clock
   }
 
-  /**
-   * Gives the client a deadline to read an answer of `bytes` bytes. After the deadline, calls `onLate` and closes the
-   * connection.
-   */
+  /** Sets a deadline to read an answer of `bytes` bytes. After it, calls `onLate` and closes the connection. */
   watch(response: ServerResponse, bytes: number, onLate: () => void): void {
     this.#waiting.set(response, { deadline: this.#clock.elapsed() + MIN_MS + bytes / BYTES_PER_MS, onLate })
     response.once('close', () => this.#forget(response))

@@ -22,8 +22,7 @@ interface AvatarsParts {
 /** Number of requested stations that count as one request in the rate limit. */
 const STATIONS_PER_COUNT = 10
 /**
- * An answer with avatars must not raise the bytes in flight of all clients above this limit. The rest is reserved for
- * syncs and registrations.
+ * Limit of bytes in flight of all clients, above which no avatars are sent. The rest is for syncs and registrations.
  */
 const MAX_AVATAR_BYTES = 24_000_000
 

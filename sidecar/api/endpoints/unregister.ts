@@ -16,8 +16,8 @@ interface UnregisterParts {
 }
 
 /**
- * `/v1/unregister`: removes a device, and with the last device also the station and its history. A device without an id
- * has no secret, so it must send its push token.
+ * `/v1/unregister`: removes a device; with the last one, the station and its history. A device without an id needs its
+ * push token as proof.
  */
 export function unregisterEndpoint({ check, store, metrics, log }: UnregisterParts): Endpoint {
   function logOutcome(outcome: RemoveOutcome, station: StationKey): void {

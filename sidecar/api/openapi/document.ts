@@ -63,8 +63,7 @@ export function openApiDocument() {
 }
 
 /**
- * Returns the document for the package. It has no relative server URL, because some code generators turn `..` into
- * `http://..`.
+ * Returns the document for the package, without a relative server URL: some code generators turn `..` into `http://..`.
  */
 export function packagedDocument() {
   return { ...openApiDocument(), servers: [ANY_SERVER] }

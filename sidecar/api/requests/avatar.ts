@@ -33,8 +33,8 @@ const MAX_ICON_CHARACTERS = 64
  * request must be that of its icon and image.
  */
 export function decideAvatar(fields: AvatarFields): AvatarDecision {
-  // Without `avatarUpdate`, the request lacks parts of the avatar, so icon and image are ignored. A refusal would end
-  // the station's notifications. The hash in the answer tells the client which avatar is stored.
+  // Without `avatarUpdate`, the avatar is incomplete, and ignored. A refusal would end the station's notifications. The
+  // answer's hash tells the client which avatar is stored.
   if (fields.avatarUpdate !== true) return { kind: 'keep' }
   const icon = fields.avatarIcon ?? ''
   const image = fields.avatarImage ?? ''

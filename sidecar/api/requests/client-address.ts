@@ -2,10 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { ListenSettings } from '../../config/settings.ts'
 
-/**
- * The address by which a client's requests are counted: an IPv4 address or an IPv6 /64, the least that a provider's
- * customer has.
- */
+/** The address by which a client's requests are counted: IPv4, or an IPv6 /64, the least that a customer has. */
 export type ClientAddress = string
 
 /**
@@ -33,8 +30,8 @@ export function isProxyBy(trustProxy: ListenSettings['trustProxy']): (peer: stri
 }
 
 /**
- * Returns a function that finds the client of a request. Each proxy appends its peer's address to `X-Forwarded-For`. So
- * the list is read from its end, while a trusted proxy wrote the entry. Clients can forge the rest.
+ * Returns a function that finds the client of a request. In `X-Forwarded-For`, clients can forge all entries except the
+ * last ones, which trusted proxies append.
  */
 export function clientAddressBy(trustProxy: ListenSettings['trustProxy']): ClientAddressOf {
   if (trustProxy === false) return (peer) => addressKey(peer ?? '')
@@ -79,18 +76,12 @@ function withoutPort(entry: string): string {
   return /^[\d.]+:\d+$/.test(entry) ? entry.slice(0, entry.indexOf(':')) : entry
 }
 
-/**
- * Returns the network by which new stations and devices are counted. For IPv6 it is the /56, which providers give to
- * one customer.
- */
+/** Returns the network by which new stations and devices are counted: for IPv6 the /56, which one customer may have. */
 export function newcomerNetwork(client: ClientAddress): string {
   return wideNetwork(client) ?? client
 }
 
-/**
- * Returns the network that the log shows instead of a client's address, to identify no person: an IPv4 /24 or an IPv6
- * /56.
- */
+/** Returns the network that the log shows, so that it identifies no person: an IPv4 /24 or an IPv6 /56. */
 export function shownNetwork(client: ClientAddress): string {
   return wideNetwork(client) ?? (isIP(client) === 4 ? `${client.slice(0, client.lastIndexOf('.'))}.0/24` : client)
 }

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import type { ClientAddress, ClientOfPeer } from './client-address.ts'
 
 /**
- * Closes a client's connections beyond `max` at once, without an answer, before the TLS handshake. Idle connections
- * cost a client nothing, so one client could otherwise occupy all that the server accepts.
+ * Closes a client's connections beyond `max`, without an answer, before the TLS handshake. Idle ones cost nothing, so
+ * one client could occupy all that the server accepts.
  *
  * @param onDropped called for each closed connection; without a client if the server's own limit closed it
  */

@@ -87,6 +87,7 @@ export function inflatesWithin(compressed: Buffer, max: number): boolean {
 
 function inflateWithin(compressed: Buffer, max: number): Buffer | undefined {
   try {
+    // A small file can inflate to many megabytes.
     return inflateSync(compressed, { maxOutputLength: max })
   } catch {
     return undefined

@@ -9,8 +9,7 @@ const MAX_PROFILE_BYTES = 65_536
 
 /**
  * Returns the fault of an avatar's image as a sentence; undefined for a complete PNG of 64x64 pixels. Decodes all that
- * a phone would, because every receiver gets the avatar. The decoded size is limited, because a small file can inflate
- * to many megabytes.
+ * a phone would, because every receiver gets the avatar.
  *
  * @see PNG specification (ISO/IEC 15948)
  */

@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Log } from '../../log.ts'
 
 /**
- * Warns if all clients behind a proxy count as one, because the proxy is not trusted or sends no `X-Forwarded-For`.
- * Logs each of the two warnings once.
+ * Warns once each if a proxy is not trusted or sends no `X-Forwarded-For`, so that all clients behind it count as one.
  */
 export type ProxyWarnings = (request: IncomingMessage) => void
 

@@ -17,8 +17,8 @@ export interface BodyChecks {
 }
 
 /**
- * Creates the checks of all request bodies. Each is compiled at its first use, to save some milliseconds at the start.
- * `allowPrivate`: whether a Web Push service may be in a private network.
+ * Creates the checks of request bodies. Each is compiled at its first use, for a fast start. `allowPrivate`: whether a
+ * Web Push service may be in a private network.
  */
 export function createBodyChecks({ allowPrivate }: { readonly allowPrivate: boolean }): BodyChecks {
   // A test validates the schemas instead. Validating them here would take 10 ms at each start.
@@ -90,10 +90,7 @@ function reasonOf({ keyword, params }: ErrorObject): string {
   }
 }
 
-/**
- * Returns a push token as it is stored. A Web Push subscription can be written in several ways; its canonical form is
- * stored.
- */
+/** Returns a push token as stored: canonical, because a Web Push subscription can be written in several ways. */
 function storedToken(pushToken: string): string {
   const parsed = parseSubscription(pushToken, true)
   return 'subscription' in parsed ? subscriptionText(parsed.subscription) : pushToken

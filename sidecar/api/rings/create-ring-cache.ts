@@ -15,16 +15,12 @@ interface StationRings {
 type RingStore = StationRings & ({ readonly isShared: true } | { readonly isShared: false; readonly feed: Feed })
 
 /**
- * Limit of all cached rings in bytes: enough for 5,000 stations with 50 messages of 67 characters. With its compressed
- * copy, such a ring takes 13 KB.
+ * Limit of all cached rings in bytes: for 5,000 rings of 50 messages of 67 characters, each 13 KB with its compressed
+ * copy.
  */
 const MAX_BYTES = 80_000_000
 
-/**
- * Creates the ring cache: {@link LocalRings} if only this process uses the store, otherwise {@link SharedRings}.
- *
- * @param maxBytes limit of all rings; beyond it, the least recently requested ones are dropped
- */
+/** Creates the ring cache: {@link LocalRings} if only this process uses the store, otherwise {@link SharedRings}. */
 export function createRingCache(store: RingStore, maxBytes: number = MAX_BYTES, log: Log = SILENT_LOG): RingCache {
   const { stations, history } = store
   const memory = new RingMemory(stations, maxBytes)

@@ -24,8 +24,8 @@ export interface ReadyRing {
   /** Offset in `space` at which the oldest message's record begins. */
   begin: number
   /**
-   * The records in order, each followed by a comma. As strings, the records of a ring that changes often would take
-   * several times their size until the next garbage collection.
+   * The records in order, each followed by a comma. As strings, they would take several times their size until the next
+   * garbage collection.
    */
   space: Buffer
   /**
@@ -122,6 +122,7 @@ const COMMA_BYTES = 1
 const RING_BYTES = 900
 // A message's entries in the arrays. All 50 took 1.7 KB if loaded at once, and 3.8 KB if added one by one.
 const RECORD_BYTES = 40
+// Overhead of a buffer.
 const BUFFER_BYTES = 400
 
 /**

@@ -5,8 +5,8 @@ import type { JsonText } from '../answers/json-text.ts'
 /** Answers requests for messages from rings in memory. */
 export interface RingCache {
   /**
-   * Returns the messages newer than `since`, their senders' avatar hashes, and the next cursor. Returns undefined if
-   * the station is not registered or has no such device. Rejects if reading the history fails.
+   * Returns the messages newer than `since`, with avatar hashes; undefined if the station is not registered or has no
+   * such device. Rejects if the history cannot be read.
    */
   since(station: StationKey, device: DeviceId, since: number): Promise<NewMessages | undefined>
   /** Approximate bytes of memory that the cached rings occupy. */

@@ -90,8 +90,8 @@ export class RingMemory {
   }
 
   /**
-   * Returns the ring's messages newer than `since`, with avatar hashes. The last request's {@link Slice} is reused if
-   * messages and avatars are the same, as usual.
+   * Returns the ring's messages newer than `since`. The last request's {@link Slice} is reused if nothing has changed,
+   * as usual.
    */
   #sliceOf(ring: ReadyRing, since: number): Slice {
     const first = firstNewer(ring.stamps, since)

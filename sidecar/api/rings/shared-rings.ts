@@ -87,10 +87,8 @@ export class SharedRings implements RingCache {
   }
 
   /**
-   * Answers from the history, without the cached ring: for devices with options, or while the history's ring has
-   * messages to other SSIDs of the station's callsign.
-   *
-   * @param read the messages since the cursor, if they were read already
+   * Answers without the cached ring: to a device with options, or while the ring has messages to other SSIDs of the
+   * callsign. `read`: the messages, if they were read already.
    */
   async #uncachedAnswer(
     key: StationKey,

@@ -4,10 +4,7 @@ import { jsonText } from '../answers/json-text.ts'
 import { ackRecord, messageRecord, senderAvatars } from '../answers/message-record.ts'
 import type { NewMessages } from './ring-cache.ts'
 
-/**
- * Returns an answer for one request whose messages are not those of the cached ring. `since`: the cursor of the
- * request.
- */
+/** Returns an answer for one request whose messages differ from the cached ring. `since`: the request's cursor. */
 export function uncachedAnswer(read: ReadMessages, since: number, stations: Pick<Stations, 'get'>): NewMessages {
   const { messages, acks, newestDropped, answerStamp } = read
   const avatars = senderAvatars(

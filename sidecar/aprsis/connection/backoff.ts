@@ -1,18 +1,15 @@
 const SHORTEST_MS = 1000
 const LONGEST_MS = 60_000
 
-/**
- * Delay after a dropped login, in milliseconds. A connection is up again within 5 s, and the server need not handle a
- * login every second.
- */
+/** Delay after a dropped login in milliseconds: the connection is up again within 5 s, without a login every second. */
 const DROPPED_SHORTEST_MS = 2000
 const DROPPED_LONGEST_MS = 4000
 
 /**
- * Returns the delay before the next try in milliseconds: random between 1 s and a limit that doubles up to 60 s.
- * Otherwise all clients of a restarted server would reconnect at once.
+ * Returns the delay before the next try in milliseconds: random from 1 s to a limit that doubles up to 60 s, so that
+ * clients do not reconnect all at once.
  *
- * @param failures counted from 1
+ * @param failures from 1
  * @param random from 0 to below 1
  */
 export function backoffMs(failures: number, random: number): number {

@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream'
 export type Connect = (to: { readonly host: string; readonly port: number }) => Duplex
 
 /**
- * Milliseconds for each address of a host name except the last one. The default of Node.js, 250 ms, is less than a
- * round trip by satellite. There, only the last address would be reached, which may be IPv6 without a route.
+ * Milliseconds for each address of a host except the last one. The default of Node.js, 250 ms, is less than a round
+ * trip by satellite.
  */
 const ADDRESS_TIMEOUT_MS = 2500
 

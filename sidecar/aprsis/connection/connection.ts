@@ -11,9 +11,7 @@ import { Session } from './session.ts'
 /** A login that lasts this long is stable: the next fault is treated as the first one. */
 const STABLE_MS = 60_000
 
-/**
- * Limit of moves. A move is a new login to reach a server that no other listener uses. There may be only one server.
- */
+/** Limit of moves: new logins to reach a server that no other listener uses. With only one server, none can. */
 const MAX_MOVES = 3
 
 /** Delay before the connection checks again whether it may use its callsign. */
@@ -281,7 +279,7 @@ export class Connection {
   }
 
   /**
-   * Leaves a server that another listener uses, so that its failure cannot disconnect both. The other listener gets all
+   * Leaves a server that another listener uses, so that no failing server disconnects both. The other one gets all
    * messages meanwhile.
    */
   #move(server: string): void {

@@ -63,10 +63,7 @@ export class FilterExchange {
     return this.#sent
   }
 
-  /**
-   * Call when the server has accepted the login, and with it the filter in the login line: otherwise it would have
-   * closed the connection.
-   */
+  /** Call when the server has accepted the login, and therefore the filter in the login line too. */
   loggedIn(): void {
     this.#silent = this.#parts.isSilent()
     if (this.#wanted === this.#sent) this.#settle('set_by_login')
@@ -95,8 +92,8 @@ export class FilterExchange {
   }
 
   /**
-   * Whether a line confirms the previous filter. Servers repeat only the beginning of a filter, so a line that fits
-   * both filters confirms the newest.
+   * Whether a line confirms the previous filter. Servers repeat only the beginning; if both begin alike, the newest
+   * counts.
    */
   #isLate(line: string): boolean {
     if (this.#previous === undefined || line === confirmationLine(this.#sent)) return false

@@ -14,8 +14,8 @@ interface LineIntakeParts {
 }
 
 /**
- * Passes packet lines from all sessions to `receive`. It is *full* from more than 5,000 unprocessed lines until fewer
- * than 2,500 are left, but still accepts lines that were already read. After {@link close}, it drops every line.
+ * Passes packet lines to `receive`. It is *full* from more than 5,000 unprocessed lines until fewer than 2,500 are
+ * left, but still accepts lines already read. After {@link close}, it drops all lines.
  */
 export class LineIntake {
   readonly #parts: LineIntakeParts

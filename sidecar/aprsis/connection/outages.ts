@@ -53,8 +53,8 @@ export class Outages {
   }
 
   /**
-   * Counts a drop and returns the delay before the next login in milliseconds. `isReplaced`: another connection has
-   * taken over the callsign, which is no fault.
+   * Counts a drop, and returns the milliseconds until the next login. `isReplaced`: another connection took the
+   * callsign.
    */
   dropped(reason: string, isReplaced: boolean): number {
     const { callsign, log, random } = this.#parts

@@ -18,8 +18,8 @@ export interface ProbeOutcome {
 }
 
 /**
- * Logs in once, changes the filter once, and logs out, in at most 40 s. A server drops the older of two logins with one
- * callsign, and a sidecar may be running. So the probe uses the SSID that a sidecar would use last, if an SSID fits.
+ * Logs in, changes the filter, and logs out, in at most 40 s. Uses the SSID that a running sidecar would use last,
+ * because a server drops the older of two logins with one callsign.
  */
 export function probeUpstream(settings: AprsisSettings, clock: Clock): Promise<ProbeOutcome> {
   const { host, port, callsign: configured, passcode } = settings

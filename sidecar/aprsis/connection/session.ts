@@ -20,9 +20,8 @@ const MAX_PACKET_LINE_BYTES = 509
 const MAX_UNSENT_BYTES = 65_536
 
 /**
- * After a read with more lines than this, other work gets a turn of the event loop. A hostile server could send a
- * million short lines in the 2 MB of one read, and delay API requests for seconds. APRS-IS sends a few hundred a
- * second.
+ * Lines in one read after which other work gets a turn. A hostile server could send a million lines in a read of 2 MB,
+ * and delay API requests for seconds. APRS-IS sends a few hundred a second.
  */
 const MANY_LINES = 1000
 

@@ -57,11 +57,11 @@ interface Shares {
 }
 
 /**
- * Plans which connection has which stations in its filter. A filter of up to {@link IN_PLACE_BYTES} can be changed in
- * place; a longer one needs a new login, which costs up to 8 KB. So new stations go to one small filter, and removed
- * stations stay in the big ones. Once the small filter is full or `compact` is set, all are rebuilt.
+ * Plans which connection has which stations in its filter. A filter up to {@link IN_PLACE_BYTES} can change in place; a
+ * longer one needs a new login of up to 8 KB. So new stations go to one small filter, and removed ones stay in the big
+ * ones. When the small one is full or `compact` is set, all are rebuilt.
  *
- * @param carriers the connections, newest first; if two have the same station, the newer one keeps it
+ * @param carriers newest first; if two have the same station, the newer one keeps it
  */
 export function planConnections(
   wanted: ReadonlySet<StationKey>,

@@ -1,9 +1,8 @@
 import type { StationKey } from '../../messages/store.ts'
 
 /**
- * Whether the filters set at the servers contain all `wanted` stations except `leftOut`; false if no filter is set.
- *
- * @param up the stations of each of these filters
+ * Whether the filters set at the servers, given in `up` by their stations, contain all `wanted` stations except
+ * `leftOut`.
  */
 export function isHeard(
   wanted: ReadonlySet<StationKey>,

@@ -26,10 +26,7 @@ export type Step =
   | { readonly kind: 'change'; readonly id: number; readonly stations: ReadonlySet<StationKey> }
   /** Opens the first of the connections that the plan has yet to open. */
   | { readonly kind: 'open' }
-  /**
-   * Closes the only connection of some stations. Messages to them may be lost until their new connection is up.
-   * `stations`: their number.
-   */
+  /** Closes the only connection of some stations (`stations`: how many). Messages may be lost until a new one is up. */
   | { readonly kind: 'sacrifice'; readonly id: number; readonly stations: number }
 
 /** The existing and planned connections, from which {@link nextSteps} computes the next steps. */
@@ -46,9 +43,8 @@ export interface Rollout {
 }
 
 /**
- * Returns the steps that lose no message: a connection drops a registered station only if another settled connection
- * has it. If this leaves no step, returns a `sacrifice`. Earlier plans do not matter, so a plan may be replaced at any
- * time.
+ * Returns the steps that lose no message, or a `sacrifice` if there are none. A connection drops a registered station
+ * only if another settled one has it. The plan may be replaced at any time.
  */
 export function nextSteps({ members, waiting, leaving, wanted, maxConnections }: Rollout): readonly Step[] {
   const steps: Step[] = []
@@ -106,9 +102,8 @@ function coverOf(members: readonly Member[], wanted: ReadonlySet<StationKey>): C
 }
 
 /**
- * Closes the retiring connection with the fewest stations that no other filter contains. Needed if every retiring
- * connection is the only one for some station, and no more may be opened: after a plan was replaced half-way, with
- * nearly `maxConnections` in use.
+ * Closes the retiring connection with the fewest stations that no other filter has. Needed if a plan was replaced
+ * half-way: nearly `maxConnections` are in use, and each retiring one is the only one for some station.
  */
 function leastLoss(members: readonly Member[], cover: Cover): readonly Step[] {
   const [least] = members

@@ -89,8 +89,8 @@ export class LeasedCallsigns implements CallsignSource {
   }
 
   /**
-   * Returns callsigns to lease: one for each connection that lacks one, and none of `takenCallsigns`. Only the first
-   * listener may lease the configured callsign.
+   * Returns a callsign to lease for each connection without one, none of `takenCallsigns`. Only the first listener may
+   * get the configured one.
    */
   wishes(takenCallsigns: ReadonlySet<string>, isFirstListener: boolean): readonly string[] {
     const inUse = new Set([...takenCallsigns, ...this.#requestedAt.keys()])
@@ -107,10 +107,8 @@ export class LeasedCallsigns implements CallsignSource {
   }
 
   /**
-   * Records which of the {@link held} callsigns and `wishes` the store leased to this process. Returns the lost
-   * callsigns, which others leased after they had expired.
-   *
-   * @param requestedAt when the request began
+   * Records which {@link held} callsigns and `wishes` the store leased. Returns the lost ones, which others leased
+   * after they expired. `requestedAt`: when the request began.
    */
   answered(granted: ReadonlySet<string>, wishes: readonly string[], requestedAt: Moment): ReadonlySet<string> {
     const lost = new Set<string>()

@@ -3,9 +3,8 @@ import type { StationKey } from '../../messages/store.ts'
 const MAX_CALLSIGN_LENGTH = 9
 
 /**
- * Returns a free login callsign, because a server drops the older of two logins with the same callsign: `configured`,
- * or its base callsign with an SSID from 99 down to 16. Radios only have SSIDs up to 15 (AX.25). Returns undefined if
- * none is free.
+ * Returns a free login callsign: `configured`, or its base with an SSID from 99 down to 16, which radios cannot have
+ * (AX.25). Undefined if none is free. A server drops the older of two logins with one callsign.
  */
 export function freeLoginCallsign(
   configured: string,

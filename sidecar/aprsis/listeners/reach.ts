@@ -7,8 +7,8 @@ import type { Clock } from '../../clock.ts'
 const DEAF_MS = 30_000
 
 /**
- * How long an instance that gave up its slot leases none while others are on standby. Otherwise instances would pass
- * the slot around while none reaches APRS-IS.
+ * How long an instance that gave up its slot leaves it to others on standby. Otherwise they would pass it around while
+ * none reaches APRS-IS.
  */
 const REST_MS = 600_000
 

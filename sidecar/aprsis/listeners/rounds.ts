@@ -15,10 +15,7 @@ interface RoundsParts {
   readonly onFailure: (error: unknown) => void
 }
 
-/**
- * Runs a task every second, or right after it ends if it takes longer. Runs, called rounds, never overlap. A requested
- * round starts at once, or right after the current one.
- */
+/** Runs a task every second, or right after it ends if it takes longer. Runs, called rounds, never overlap. */
 export class Rounds {
   readonly #parts: RoundsParts
   #current: Promise<void> | undefined
@@ -35,6 +32,7 @@ export class Rounds {
     this.#run()
   }
 
+  /** Starts a round at once, or right after the current one. */
   request(): void {
     this.#isRequested = true
     if (!this.#current && !this.#stopped) this.#run()

@@ -1,8 +1,8 @@
 import type { StationKey } from '../../messages/store.ts'
 
 /**
- * Maximum length, in bytes without the line end, of a line that sets a filter on a running connection. Servers silently
- * ignore a longer line and keep the old filter. Measured on aprsc 2.1.21.
+ * Maximum length of a `#filter` line in bytes, without line end. Servers silently ignore a longer one. Measured on
+ * aprsc 2.1.21.
  */
 export const MAX_FILTER_LINE_BYTES = 510
 
@@ -22,8 +22,8 @@ export interface FilterForm {
 const MAX_CALLSIGN_LENGTH = 9
 
 /**
- * Returns the spellings of a station that its filter must contain. Some software writes an SSID of 0, and servers treat
- * `K1ABC-0` and `K1ABC` as different stations. The spelling with `-0` is only added if it has at most 9 characters.
+ * Returns the spellings of a station in a filter. Some software writes `K1ABC-0` for `K1ABC`, and servers distinguish
+ * them.
  */
 function spellingsOf(station: StationKey): readonly string[] {
   return isWrittenWithZero(station) ? [station, `${station}-0`] : [station]
@@ -40,8 +40,7 @@ function isWrittenWithZero(station: StationKey): boolean {
 
 /** Returns how many bytes one more station adds to a filter. Station keys are ASCII, so a character is a byte. */
 export function stationBytes(station: StationKey, { trackOutgoing }: FilterForm): number {
-  // A slash precedes each spelling of a station in a filter. For speed, the length is computed without building the
-  // text: each change of a filter computes it for all stations.
+  // A slash precedes each spelling. Each filter change computes this for all stations, so it builds no text.
   const bytes = isWrittenWithZero(station)
     ? 2 * station.length + '/'.length + '/-0'.length
     : station.length + '/'.length
@@ -60,9 +59,8 @@ export function filterBytes(stations: Iterable<StationKey>, form: FilterForm): n
 }
 
 /**
- * Returns the filter that requests messages to `stations` only. It sorts them, so that equal sets give equal filters.
- * Without stations, the filter requests messages to the callsign `login`, which its connection gets anyway. An empty
- * filter is avoided, because its effect on servers is not documented.
+ * Returns the filter for messages to `stations` only. Equal sets give equal filters. Without stations, it requests
+ * messages to `login`, because the effect of an empty filter is not documented.
  */
 export function filterText(stations: ReadonlySet<StationKey>, login: string, { trackOutgoing }: FilterForm): string {
   if (stations.size === 0) return `g/${login}`
@@ -79,15 +77,12 @@ export function filterLine(filter: string): string {
   return `${COMMAND}${filter}`
 }
 
-/**
- * Words with which a server refuses a filter. The answer may repeat the filter. A callsign such as `NO` in that filter
- * does not match, because a slash precedes the callsign.
- */
+/** Words that refuse a filter. A callsign such as `NO` in a repeated filter follows a slash, and does not match. */
 const REFUSAL = /(?<![\w/-])(?:not|no|invalid|bad|error|ignored|refused|rejected|denied|failed)(?![\w/-])/i
 
 /**
- * Whether a server's comment line accepts a `#filter` line. Servers word this differently, and may repeat the filter's
- * terms in another order: `# filter g/A active`, `# OK - Filter definition updated`.
+ * Whether a comment line accepts a `#filter` line. Servers' wordings vary: `# filter g/A active`, `# OK - Filter
+ * definition updated`.
  */
 export function isAboutFilter(line: string): boolean {
   return /filter/i.test(line) && !REFUSAL.test(line)

@@ -4,9 +4,8 @@ export const MAX_LINE_BYTES = 4096
 const CR = 13
 
 /**
- * Creates a function that splits a byte stream into lines at LF or CRLF, without empty lines. Lines are Latin-1, so
- * that each byte is one character. A chunk is decoded as a whole, because that is faster than decoding each line. A
- * line longer than `maxBytes` is dropped without being buffered, and `onTooLong` is called once for it.
+ * Creates a function that splits a byte stream at LF or CRLF into Latin-1 lines, without empty ones. Drops lines longer
+ * than `maxBytes`, and calls `onTooLong` once for each.
  */
 export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: Buffer) => string[] {
   // Buffer for the beginning of a line until its end arrives. The extra byte is for the CR of a line of maximum length.
@@ -48,6 +47,7 @@ export function lineSplitter(maxBytes: number, onTooLong: () => void): (chunk: B
 
   return (chunk) => {
     const lines: string[] = []
+    // Faster than decoding each line.
     const text = chunk.toString('latin1')
     let start = 0
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {

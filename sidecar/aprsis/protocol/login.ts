@@ -32,8 +32,8 @@ export interface LoginAnswer {
 }
 
 /**
- * Parses an answer to a login. Returns undefined if `line` is another line. An answer without the word `verified` means
- * an unverified login, as in the answer of udpgate4: `# logresp CALL server NAME`.
+ * Parses an answer to a login; undefined for other lines. An unverified login may lack the word `verified`: `# logresp
+ * CALL server NAME` (udpgate4).
  */
 export function parseLoginAnswer(line: string): LoginAnswer | undefined {
   const answer = /^# logresp \S+(.*)/.exec(line)?.[1]

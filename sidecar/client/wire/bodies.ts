@@ -15,8 +15,8 @@ export interface StationClaim {
 /** The members of a request that identify one phone of a station. */
 export interface DeviceClaim extends StationClaim {
   /**
-   * The secret id of the phone: 1 to 64 visible ASCII characters without spaces. The app creates it once, at random,
-   * and sends it only to the sidecar. If absent or null, the request is from the station's one device without an id.
+   * The phone's secret id, chosen once at random: 1 to 64 visible ASCII characters without spaces. Absent or null for
+   * the one device without an id.
    */
   readonly deviceId?: string | null
 }

@@ -1,6 +1,6 @@
 /**
- * The data in a notification. FCM delivers the data in `data`, iOS beside `aps`, and Web Push beside `title` and
- * `body`. All values are strings, including numbers. Source: section Push data payload of the specification.
+ * The data in a notification: in FCM's `data`, beside `aps` on iOS, beside `title` and `body` in Web Push. All values
+ * are strings. Source: section Push data payload of the specification.
  */
 export interface PushPayload {
   /** Sender of the newest message. It is not called `from`, because FCM reserves that key. */

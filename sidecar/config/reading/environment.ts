@@ -11,14 +11,12 @@ export interface Override {
 }
 
 /**
- * Reads the `SIDECAR_…` variables. A name consists of `SIDECAR_` and the setting's path in upper snake case. The schema
- * determines the type of the value. Lists are separated by commas, and null is written `null`. An empty variable is
- * treated as not set, because container files write unset variables this way.
+ * Reads the `SIDECAR_…` variables. A name is `SIDECAR_` and the setting's path in upper snake case; the schema
+ * determines the type. Commas separate lists, and null is `null`. An empty variable is not set, because container files
+ * write it so.
  *
- * Two kinds of variables cause only a warning, because orchestrators set variables for services too. A variable that
- * names no setting may be misspelt, or belong to a service called sidecar. A variable with a service address as its
- * value may belong to another service: if a service is called sidecar-admin, orchestrators set `SIDECAR_ADMIN_PORT` to
- * its address.
+ * A variable that names no setting, or has a service address as its value, only causes a warning. Orchestrators set
+ * such variables for services: for one called sidecar-admin, `SIDECAR_ADMIN_PORT`.
  */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,

@@ -3,12 +3,13 @@
  * from 1.
  */
 export type ParsedJson =
+  /** `duplicates`: the paths of members that appear twice. */
   | { readonly kind: 'value'; readonly value: unknown; readonly duplicates: readonly (readonly string[])[] }
   | { readonly kind: 'syntax_error'; readonly line: number; readonly column: number; readonly reason: string }
 
 /**
- * Parses JSON (RFC 8259). Unlike `JSON.parse`, it always reports the place of a mistake. It never quotes the text,
- * which may contain a secret. `duplicates` are the paths of members that appear twice.
+ * Parses JSON (RFC 8259). Unlike `JSON.parse`, always tells where a mistake is; never quotes the text, which may
+ * contain a secret.
  */
 export function parseJson(text: string): ParsedJson {
   const parser = new Parser(text)
@@ -28,8 +29,8 @@ export function parseJson(text: string): ParsedJson {
 }
 
 /**
- * A recursive descent parser, which reads the text token by token. `peek` skips white space and returns the next token.
- * `take` consumes an expected token and remembers its position. A missing or extra comma is reported at that position.
+ * A recursive descent parser. `peek` skips white space and returns a token. `take` consumes an expected token, and
+ * keeps its position for errors.
  */
 class Parser {
   readonly duplicates: (readonly string[])[] = []

@@ -22,10 +22,7 @@ export function loadSettings(file: string, env: Environment): Reading {
   return settingsFrom(text, dirname(resolve(file)), env, resolve(file))
 }
 
-/**
- * Loads the configuration from a JSON text. Relative paths in the text are resolved against `folder`. Problems and
- * warnings name `file` as the source of the text.
- */
+/** Loads the configuration from a JSON text. Paths are relative to `folder`; problems name `file` as source. */
 export function settingsFrom(text: string, folder: string, env: Environment = {}, file?: string): Reading {
   return readSettings({ text, file, env, folder, readFile, passcodeOf })
 }

@@ -11,8 +11,7 @@ export function nearest(name: string, candidates: readonly string[]): string | u
   return best && best.distance <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined
 }
 
-// Maximum number of letters of a misspelt name that are compared. A name in a file can have any length, and the time of
-// a comparison grows with the product of the two lengths.
+// Maximum number of letters of a misspelt name that are compared: the time grows with the product of both lengths.
 const MAX_NAME = 100
 
 /**

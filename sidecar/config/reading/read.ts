@@ -33,9 +33,8 @@ export type Reading = { readonly warnings: readonly Problem[] } & (
 )
 
 /**
- * Returns the configuration, checked and frozen. If it has mistakes, returns all of them at once instead. The
- * environment overrides the file, and the file overrides the defaults. If the file is not JSON, only that mistake is
- * reported.
+ * Returns the configuration, checked and frozen, or all of its mistakes. If it is not JSON, that is the only mistake.
+ * The environment overrides the file.
  */
 export function readSettings(source: Source): Reading {
   const environment = readEnvironment(source.env, SETTINGS_SCHEMA)
@@ -66,8 +65,7 @@ export function readSettings(source: Source): Reading {
 
 /** Adds the defaults to `draft`, and returns the mistakes in it. */
 function schemaProblems(draft: unknown): readonly Problem[] {
-  // A test validates the schema instead. Validating it here would take 20 ms at each start. Optimizing the generated
-  // code would take another 15 ms, but the code runs only once.
+  // A test validates the schema: here it would take 20 ms. Optimizing code that runs once would take 15 ms more.
   const ajv = new Ajv({
     code: { optimize: false },
     meta: false,
@@ -158,8 +156,8 @@ function isTable(value: unknown): value is Table {
 }
 
 /**
- * Returns the table that contains the setting at the path `steps`. Returns undefined if a value on the path is not a
- * table; the schema reports this mistake. With `create`, adds missing tables.
+ * Returns the table with the setting at `steps`; undefined if the path has another value. `create`: adds missing
+ * tables.
  */
 function holderOf(draft: unknown, steps: readonly string[], create: boolean): Table | undefined {
   let holder = draft

@@ -33,8 +33,7 @@ interface AckSenderParts {
 }
 
 /**
- * Creates the sender of acks. It drops an ack that cannot be sent, and never queues it: the station that sent the
- * message retransmits it, and the retransmission gets a new ack.
+ * Creates the sender of acks. It drops an ack that cannot be sent, because the retransmitted message gets a new one.
  */
 export function createAckSender({ send, canSend, metrics }: AckSenderParts): AckSender {
   return {

@@ -32,14 +32,13 @@ export interface AckLimits {
 
 const MINUTE_MS = 60_000
 /**
- * Number of stations that may acknowledge one sender at the full rate. A sender may address the stations of a net one
- * after the other, and each of them acknowledges. More acks indicate a flood, or a sender that misuses another's
- * callsign.
+ * Number of stations that may acknowledge one sender at the full rate, such as the stations of a net. More acks
+ * indicate a flood, or a misused callsign.
  */
 const STATIONS_PER_SENDER = 10
 /**
- * Maximum number of entries in each of three lists: acks, senders, and pairs of sender and station. Above the limit,
- * the throttle forgets the oldest entry. It may then allow one ack too many, which is less harmful than a missing ack.
+ * Maximum entries of each list: acks, senders, and pairs of both. Above it, the oldest is forgotten. One ack too many
+ * is less harmful than a missing one.
  */
 const MAX_REMEMBERED = 10_000
 

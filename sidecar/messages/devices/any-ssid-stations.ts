@@ -1,9 +1,6 @@
 import { baseCallsign } from '../../aprs/station.ts'
 
-/**
- * A callsign without SSID, or with an SSID of one or two characters. For the filter `g/CALL*`, servers also send
- * messages to other callsigns that begin with `CALL`; they do not match.
- */
+/** A callsign, with or without SSID, but not a longer one, for which servers also send messages (`g/CALL*`). */
 const WITH_ANY_SSID = /^([A-Z0-9]+)(?:-[A-Z0-9]{1,2})?$/
 
 const NONE: readonly string[] = []

@@ -11,10 +11,7 @@ export function blockedList(entries: readonly string[]): readonly string[] {
   return [...new Set(entries.map(canonicalKey))].sort()
 }
 
-/**
- * Whether a list of blocked senders contains a sender. An entry is the sender's whole key, or the beginning of the key
- * followed by `*`. `sender`: the sender's key.
- */
+/** Whether a list of blocked senders contains the key `sender`. An entry may be a beginning followed by `*`. */
 export function isBlockedBy(blocked: readonly string[], sender: string): boolean {
   return blocked.some((entry) => (entry.endsWith('*') ? sender.startsWith(entry.slice(0, -1)) : sender === entry))
 }

@@ -53,10 +53,7 @@ export interface StationReport {
   readonly messages: readonly MessageReport[]
 }
 
-/**
- * Reports on stations, for the operator. Each call reads them from the database, so all instances give the same answer.
- * Only `lastSeenAt` may be up to an hour too old.
- */
+/** Reports on stations, from the database, so all instances agree. Only `lastSeenAt` may be up to an hour old. */
 export interface StationReports {
   /** Returns at most `limit` stations with keys above `afterKey`, sorted by key. */
   list(afterKey: StationKey, limit: number): Promise<readonly StationSummary[]>

@@ -10,10 +10,8 @@ import { checkPublic } from './check-public.ts'
 import { fail, ok, type Verdict } from './verdict.ts'
 
 /**
- * Tests the login to APRS-IS and the push gateways, with the same client code as a running sidecar. Sends nothing to
- * radios or phones. Never rejects; takes at most 40 s.
- *
- * @param address the public address of the API; undefined to skip its check
+ * Tests the login to APRS-IS and the push gateways, without sending to radios or phones. Never rejects; takes at most
+ * 40 s. With `address`, also checks the API at that public address.
  */
 export async function checkLive(settings: Settings, address?: string): Promise<readonly Verdict[]> {
   const publicVerdicts = address === undefined ? [] : checkPublic(settings.listen, address)

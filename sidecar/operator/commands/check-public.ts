@@ -22,9 +22,8 @@ interface Arrival {
 }
 
 /**
- * Listens on the API's port, and sends a test request to the public address. Checks that the request arrives here, that
- * a proxy forwards the client's address, and that the settings trust the proxy. The sidecar must not be running. Never
- * rejects.
+ * Sends a request to the public address, and checks that it arrives with the client's address, from a trusted proxy.
+ * The sidecar must not run. Never rejects.
  */
 export async function checkPublic(listen: ListenSettings, address: string): Promise<Verdict> {
   const subject = `Public address ${address}`

@@ -30,8 +30,8 @@ export interface Findings {
 const EXAMPLE_CALLSIGN = 'N0CALL'
 
 /**
- * Error codes of a listening address that cannot be used now, but perhaps when the sidecar starts. Each has the text of
- * a warning. For example, the running sidecar itself may use the address.
+ * Warnings by error code for an address that cannot be used now, but perhaps at the start: the sidecar itself may use
+ * it.
  */
 const PASSING_CODES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses it. That is fine if it is the sidecar; otherwise the start fails',
@@ -39,11 +39,10 @@ const PASSING_CODES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Checks everything that a start would open: push gateways, database, backup folder, certificate and addresses. It
- * starts no sidecar, and leaves no files or folders.
+ * Checks everything that a start would open: push gateways, database, backup folder, certificate and addresses. Leaves
+ * no files or folders.
  *
- * @param configFile the configuration file. If root runs the check, it also checks whether the systemd service may read
- * this file and the files that it names
+ * @param configFile if root runs the check, it tests whether the systemd service may read this file and those it names
  */
 export async function checkStart(settings: Settings, configFile?: string): Promise<Findings> {
   const errors: string[] = []
@@ -101,8 +100,8 @@ async function tryGateways(settings: Settings, log: Log): Promise<void> {
 }
 
 /**
- * Rejects if the first start could not create the file with the Web Push keys. Does not check the default file: it is
- * beside the database, and the check of the database includes their folder.
+ * Rejects if the first start could not create the Web Push key file. The check of the database covers the default
+ * file's folder.
  */
 async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
   const { subject, keyFile } = webpush
@@ -126,8 +125,7 @@ async function tryVapidFile({ push: { webpush } }: Settings): Promise<void> {
 const SAMPLE = ' '.repeat(200)
 
 /**
- * Tries to listen on an address, and returns whether it is a loopback address. An error in {@link PASSING_CODES} only
- * adds a warning. Rejects after any other error.
+ * Tries to listen on an address; returns whether it is loopback. {@link PASSING_CODES} only warn; other errors reject.
  */
 async function tryAddress(
   name: 'listen' | 'admin',

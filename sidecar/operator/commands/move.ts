@@ -16,9 +16,8 @@ export interface MoveReport {
 }
 
 /**
- * Copies the SQLite file in `settings` to the PostgreSQL database at `target`, which must not have stations yet. It
- * copies everything or nothing, and does not change the file. The output never contains the password in `target`. Never
- * rejects.
+ * Copies everything or nothing from the SQLite file to PostgreSQL at `target`, which must not have stations. Never
+ * shows the password in `target`; never rejects.
  */
 export async function moveDatabase(target: string, settings: Settings): Promise<MoveReport> {
   const { database, databaseTls, history, push } = settings

@@ -1,15 +1,14 @@
 import { createRequire } from 'node:module'
 
 /**
- * The packages that only the sidecar needs, each with the version that npm should install. `node-apn` here is the name
- * of its maintained fork. All of them are optional peer dependencies, which npm does not install by default. So a
- * server that only needs single sign-on, or an app that only needs the client, need not install 300 packages and
- * compile C++ code.
+ * The packages that only the sidecar needs, with their versions. They are optional peer dependencies, so that a server
+ * with only single sign-on, or an app with only the client, need not install 300 packages and compile C++ code.
  */
 const NEEDED: Readonly<Record<string, string>> = {
   'firebase-admin': '13',
   flatqueue: '3',
   'google-auth-library': '10',
+  // The maintained fork.
   'node-apn': 'npm:@parse/node-apn@8',
   'node-cron': '4',
   'prom-client': '15',
@@ -34,9 +33,9 @@ export class PackagesMissingError extends Error {
 const resolvePackage = createRequire(import.meta.url).resolve
 
 /**
- * Checks that the packages that the sidecar needs are installed. Call before importing any module that uses them.
+ * Checks that the sidecar's packages are installed. Call before importing modules that use them.
  *
- * @throws {PackagesMissingError} with the names of all missing packages
+ * @throws {PackagesMissingError} names all missing packages
  */
 export function demandPackages(): void {
   const missing = Object.keys(NEEDED).filter((name) => !isInstalled(name))

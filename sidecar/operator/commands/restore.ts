@@ -36,8 +36,8 @@ export async function restoreBackup(backup: string, settings: Settings): Promise
 }
 
 /**
- * Restores the Web Push keys from the key file beside the backup, if there is one and no key file exists yet. Returns
- * whether it did. The next start reports any other problem with the keys.
+ * Restores the Web Push keys from the file beside the backup, if no key file exists yet. Returns whether it did. The
+ * next start reports other problems.
  */
 async function restoreVapidKeys(backup: string, { database, push }: Settings): Promise<boolean> {
   const file = vapidKeyFile(push.webpush.keyFile, database)

@@ -16,11 +16,10 @@ const NOBODY_UID = 65534
 const PRINT_UNREADABLE = 'for file do [ -r "$file" ] || printf "%s\\\\0" "$file"; done'
 
 /**
- * Returns the files of the configuration that the systemd service may not read. It runs a shell with the service's
- * rights, which only root can do. Root itself may read every file, so its own rights show nothing.
+ * Returns a sentence for each file of the configuration that the systemd service may not read. Needs root, to try with
+ * the service's rights.
  *
  * @param gid id of the service's group, from {@link serviceGroup}
- * @returns a sentence for each file
  */
 export async function unreadableByService(
   settings: Settings,

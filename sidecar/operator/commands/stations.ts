@@ -6,10 +6,8 @@ import type { NotifyAnswer, StationAnswer, StationListAnswer } from '../station-
 import { askSidecar, type SidecarAnswer } from './ask-sidecar.ts'
 
 /**
- * The outcome of a command that asks the running sidecar.
- * - `done`: the sidecar answered, and everything is fine.
- * - `refused`: the sidecar or a push gateway refused.
- * - `absent`: no sidecar answers at `admin`.
+ * The outcome of a command: `done`, `refused` by the sidecar or a push gateway, or `absent` if no sidecar answers at
+ * `admin`.
  */
 export interface CommandOutcome {
   readonly kind: 'done' | 'refused' | 'absent'
@@ -21,8 +19,8 @@ export interface CommandOutcome {
 type Admin = Settings['admin']
 
 /**
- * Lists all stations, one per line, with devices, last registration and pending notifications. It calls `print` for the
- * lines of each page of the list as it arrives. `now`: wall-clock time in milliseconds since 1970.
+ * Prints a line for each station, as pages arrive: devices, last registration, pending notifications. `now`:
+ * milliseconds since 1970.
  */
 export async function listStations(admin: Admin, now: number, print: (line: string) => void): Promise<CommandOutcome> {
   let afterKey: StationKey | null = ''

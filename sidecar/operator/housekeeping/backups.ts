@@ -22,8 +22,8 @@ export interface Backups {
   /** Makes a backup now. Never rejects. `file` in the outcome is the name of the file in `backup.folder`. */
   make(): Promise<BackupOutcome>
   /**
-   * Returns the time of the newest backup, in milliseconds since 1970; undefined if there is no backup or no folder.
-   * Ignores backups with a time in the future, which were made while the clock was ahead.
+   * Returns the time of the newest backup in milliseconds since 1970, if any. Ignores backups from a clock that was
+   * ahead.
    */
   lastMadeAt(): number | undefined
   /** Stops the nightly backups. Cancels a running backup, which then leaves no file. Idempotent. */
@@ -104,10 +104,8 @@ async function makeFolder(folder: string): Promise<void> {
 /**
  * Makes and removes the backups in a folder.
  *
- * It makes one backup at a time, started by the schedule or by `make`. A request during a backup gets `busy`. A backup
- * removes the drafts that a crash left, copies the database, and then removes the oldest backups above the limit
- * `backup.keep`. If the copy fails, no older backup is removed. `close` cancels a running backup; later requests get
- * `busy`.
+ * A backup removes drafts that a crash left, copies the database, and then removes the oldest backups above
+ * `backup.keep`. If the copy fails, none is removed. Meanwhile and after `close`, other requests get `busy`.
  */
 class BackupFolder implements Backups {
   readonly #folder: string
@@ -186,10 +184,7 @@ class BackupFolder implements Backups {
       if (isDraft(name, this.#parts.callsign)) await rm(join(this.#folder, name), { force: true })
   }
 
-  /**
-   * Removes the oldest backups above the limit `backup.keep`. Backups with a later time in their name than `newest`
-   * were made while the clock was ahead. These are removed first.
-   */
+  /** Removes the oldest backups above `backup.keep`. Those after `newest`, from a clock that was ahead, go first. */
   async #removeOld(newest: string): Promise<void> {
     const { settings, callsign } = this.#parts
     const names = (await readdir(this.#folder)).filter((name) => isBackup(name, callsign) && name !== newest).sort()

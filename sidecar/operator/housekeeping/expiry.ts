@@ -12,16 +12,16 @@ const USUAL_GAP_MS = 2 * HOUR_MS
 /** Decides which stations have expired. Times are in milliseconds since 1970. */
 export interface Expiry {
   /**
-   * Returns a time: stations that last registered before it have expired. Returns undefined while no station may
-   * expire. `sharedSince`: the time since which phones could reach at least one of the processes that share the store.
+   * Returns a time: stations that last registered before it have expired. Undefined while no station may expire.
+   *
+   * @param sharedSince since when phones could reach a process of the shared store
    */
   cutoff(now: number, sharedSince?: number): number | undefined
 }
 
 /**
- * Creates the rule that a station expires when it has not registered for `expireAfterMs`. No station expires until
- * phones could reach the sidecar for one heartbeat interval. Without this grace period, all stations would expire after
- * an outage of weeks, or after the clock was set ahead.
+ * Creates the rule that a station expires `expireAfterMs` after its last registration, but only once phones could reach
+ * the sidecar for a heartbeat interval. Otherwise all would expire after an outage of weeks, or a clock set ahead.
  */
 export function createExpiry(expireAfterMs: number, startedAt: number): Expiry {
   const graceMs = Math.min(HEARTBEAT_MS, expireAfterMs)

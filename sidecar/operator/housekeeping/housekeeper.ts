@@ -22,8 +22,8 @@ interface HousekeeperParts {
 }
 
 /**
- * Removes expired stations and orphaned rows from the database, one run at a time. `close` ends a run at its next
- * pause. An outage is logged twice: at the first run that fails, and at the next run that succeeds.
+ * Removes expired stations and orphaned rows, one run at a time. Logs the first failed run of an outage, and the next
+ * success.
  */
 export class Housekeeper {
   readonly #parts: HousekeeperParts

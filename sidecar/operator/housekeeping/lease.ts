@@ -4,9 +4,8 @@ import { LEASE_MS, type Leases } from '../../messages/leases.ts'
 const RENEW_MS = LEASE_MS / 3
 
 /**
- * Runs `work` if this process gets the lease `name`, and renews the lease until `work` ends. Does not release the lease
- * at the end. Otherwise another process with a slow clock would do the same work again a little later. If the lease is
- * lost, two processes may do the work at the same time, so it must be idempotent.
+ * Runs `work` if this process gets the lease `name`. It keeps the lease at the end; otherwise a process with a slow
+ * clock would repeat the work. `work` must be idempotent: if the lease is lost, two processes may run it.
  */
 export async function underLease(
   leases: Pick<Leases, 'hold'>,

@@ -2,9 +2,8 @@ import { createTask, type ScheduledTask } from 'node-cron'
 import type { Clock } from '../../clock.ts'
 
 /**
- * Cron expression for every hour. More frequent runs have no benefit, because expiry is configured in hours and SQLite
- * checkpoints its log by itself. The minute 17 avoids the load of hourly jobs of the machine, and of phones that wake
- * on the hour.
+ * Cron expression for every hour, as expiry is configured in hours. The minute 17 avoids the load of hourly jobs, and
+ * of phones that wake on the hour.
  */
 export const HOURLY = '17 * * * *'
 
@@ -17,18 +16,17 @@ const MINUTE_MS = 60_000
 const USUAL_MINUTES = 5
 
 /**
- * Calls `task` in each minute that the cron expression `when` matches (five fields, local time). `task` must not
- * reject, and never runs twice at the same time. `close` does not end a running task. Minutes that are skipped because
- * the clock was set or the machine slept are not made up for.
+ * Calls `task` in each minute that the cron expression `when` matches (five fields, local time), but never twice at
+ * once. `task` must not reject. `close` does not end it. Minutes skipped by sleep or a set clock are not made up for.
  */
 export function runOnSchedule(
   task: () => Promise<void>,
   clock: Clock,
   when: string = HOURLY,
 ): { close(): Promise<void> } {
-  // The package `node-cron` only matches times here. After the clock was set back, its own timer would not run the task
-  // until the old time. When the clock is set from 1970 to now, it would iterate over each missed run, which takes 20 s
-  // and 300 MB for hourly runs. The task object is created at the first check, to keep the start short.
+  // `node-cron` only matches times. After the clock was set back, its own timer would pause until the old time. Set
+  // ahead from 1970, it would iterate over each missed hour, in 20 s and 300 MB. Created at the first check, for a fast
+  // start.
   let cron: ScheduledTask | undefined
   let lastMinute = minuteOf(clock.now())
   let running = false
@@ -68,9 +66,8 @@ function untilNextMinute(now: number): number {
 }
 
 /**
- * Returns the minutes for which the schedule was not checked yet, as numbers since 1970. They include minutes that a
- * busy process missed. After the clock was set back by a few minutes, returns none until it reaches the last checked
- * minute again. After a larger change of the clock, returns only the present minute.
+ * Returns the minutes to check, as numbers since 1970, including those that a busy process missed. None while a clock
+ * set back a little catches up. After a larger change, only the present minute.
  */
 function minutesToCheck(lastMinute: number, present: number): readonly number[] {
   const passed = present - lastMinute

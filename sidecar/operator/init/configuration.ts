@@ -12,8 +12,8 @@ const DATA = '/var/lib'
 type Draft = Readonly<Record<string, unknown>>
 
 /**
- * Builds the configuration for these answers. It contains only settings that differ from the defaults. The paths of
- * files inside `folder` are relative to `folder`.
+ * Builds the configuration for these answers, without settings that equal the defaults. Paths inside `folder` are
+ * relative to it.
  */
 export function draftFor(answers: Answers, files: FoundFiles, folder: string): Draft {
   // Without a certificate, the API listens on loopback, where only a proxy on this machine can reach it.
@@ -62,10 +62,7 @@ function shortPath(file: string, folder: string): string {
   return path.startsWith('..') || isAbsolute(path) ? resolve(folder, file) : path
 }
 
-/**
- * Returns a database path below {@link DATA} if `folder` is below `/etc`, where a service must not write. Otherwise
- * returns undefined, and the setting `database` keeps its default.
- */
+/** Returns a database path below {@link DATA} if `folder` is below `/etc`, where a service must not write. */
 function databaseFor(folder: string): string | undefined {
   const path = relative(SYSTEM, folder)
   if (path === '' || path.startsWith('..') || isAbsolute(path)) return undefined

@@ -23,10 +23,8 @@ const SERVICE_FILE = '/etc/mesh-companion/sidecar.json'
 const FOLDER_MODE = 0o750
 
 /**
- * Writes `sidecar.json` into a folder, from the flags and from the operator's answers to the remaining questions. It
- * computes the passcode, copies no keys, and overwrites no file.
- *
- * @param flagValues the values of the flags
+ * Writes `sidecar.json`, from flags and the operator's answers to other questions. Computes the passcode, copies no
+ * keys, and overwrites no file.
  */
 export async function init(directory: string, flagValues: Answers, conversation: Conversation): Promise<InitOutcome> {
   const folder = resolve(directory)
@@ -69,8 +67,8 @@ export function nextStep(file: string, isFine: boolean): string {
 }
 
 /**
- * Returns the flags with a file name that exists relative to the working directory, and makes these names absolute.
- * Other file names are relative to the configuration's folder.
+ * Returns the file flags that exist relative to the working directory, as absolute paths. Others are relative to the
+ * configuration's folder.
  */
 function fileFlags(flagValues: Answers): Answers {
   const entries = QUESTIONS.filter(({ isFile }) => isFile).flatMap(({ flag }) => {
@@ -110,8 +108,8 @@ async function answerAll(
 }
 
 /**
- * Returns the answer that a question has by default. Without a terminal, a signing key that was found in the folder is
- * the default only if the flags set the other APNs settings.
+ * Returns a question's default answer. Without a terminal, a signing key found in the folder only counts if flags set
+ * the other APNs settings.
  */
 function fallbackFor(
   { flag, fallback }: Question,

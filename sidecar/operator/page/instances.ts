@@ -7,8 +7,8 @@ export interface SharingInstance {
   readonly name: string
   readonly startedAt: number
   /**
-   * JSON that the instance publishes: its `version`, whether it may `listen` to APRS-IS, and `listener`, its number
-   * among the instances that listen now. If it does not listen now, `listener` is absent.
+   * JSON that the instance publishes: `version`, whether it may `listen`, and its number as `listener` if it listens
+   * now.
    */
   readonly note: string
 }

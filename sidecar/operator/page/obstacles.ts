@@ -1,10 +1,7 @@
 import type { GatewayStatus } from './gateways.ts'
 import type { UpstreamState } from './upstream.ts'
 
-/**
- * The reasons why the sidecar may not be ready, as sentences for the status page. The keys are the codes that `/readyz`
- * returns. Codes are never renamed or reused.
- */
+/** The reasons why the sidecar may not be ready, by the codes of `/readyz`, which are never renamed or reused. */
 export const OBSTACLES = {
   upstream_not_connected:
     'The sidecar is not logged in to APRS-IS, so no messages arrive. Check aprsis.host and the network.',

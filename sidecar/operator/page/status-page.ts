@@ -158,8 +158,7 @@ function backupOf({ lastBackupAt, now }: Status): string {
 
 const DAY_MS = 86_400_000
 /**
- * Below these limits, the status page shows the free disk space and the time to the certificate's expiry in red. The
- * alerts SidecarDiskNearlyFull and SidecarCertificateExpires have the same limits.
+ * Limits below which the status page shows red, as in the alerts SidecarDiskNearlyFull and SidecarCertificateExpires.
  */
 const SCARCE_DISK_BYTES = 200e6
 const URGENT_CERTIFICATE_MS = 14 * DAY_MS
