@@ -1,6 +1,6 @@
 /**
- * Exits the process on import if its Node.js is too old. Commands load this module first, so it imports nothing and
- * uses only the syntax of Node.js 14.
+ * Exits the process on import if its Node.js is too old. Commands load it first, so it imports nothing and uses only
+ * the syntax of Node.js 14.
  */
 
 /** The oldest supported version, as in `engines` of package.json. */

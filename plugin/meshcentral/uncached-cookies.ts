@@ -44,8 +44,8 @@ const EMPTY_SESSION = /^xid=e30=(?:;|$)/
 const SESSION_COOKIE = /^xid(?:\.sig)?=/
 
 /**
- * Removes the cookie of an empty session, which MeshCentral adds to each answer without a session. A late answer would
- * sign out a login that another tab has finished. Keeps it if the request had a session, to sign the user out.
+ * Removes the cookie of an empty session, which MeshCentral sends if a request had no session. A late answer would undo
+ * a login that another tab has finished. Keeps it if the request had a session, because it then signs the user out.
  */
 function removeEmptySessions(req: IncomingMessage, res: ServerResponse): void {
   const cookies = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
@@ -69,9 +69,8 @@ function addSecure(res: ServerResponse): void {
 }
 
 /**
- * Keeps cookies out of caches (RFC 9111, sections 3 and 7.3). MeshCentral renews its session cookie once a minute, with
- * any answer. Some caches store it with a file, such as Nginx Proxy Manager with "Cache Assets". The next user would
- * then be signed in as another user. Pages and keep-alive requests still renew sessions.
+ * Keeps cookies out of caches (RFC 9111, sections 3 and 7.3). Some caches store MeshCentral's session cookie with a
+ * file, such as Nginx Proxy Manager with "Cache Assets". The next user would then be signed in as another user.
  */
 function keepFromCaches(url: string, res: ServerResponse): void {
   const cacheControl = String(res.getHeader('Cache-Control') ?? '')

@@ -5,8 +5,8 @@ import type { HostApp } from '../routes/route-table.ts'
 import { layersOf } from './router-layers.ts'
 
 /**
- * Refuses stores that processes do not share, and a missing secret. Otherwise a process would accept sessions that
- * another process ended, or could not finish its logins.
+ * Refuses stores that processes do not share, and a missing secret. Otherwise ended sessions would stay valid in other
+ * processes.
  *
  * @throws TypeError
  */
@@ -33,10 +33,7 @@ export function checkShared(app: HostApp, { secret, sessions, accounts, groups }
   }
 }
 
-/**
- * Whether the store is express-session's MemoryStore. Compares names, because the server loads its own copy of the
- * class.
- */
+/** Whether the store is express-session's MemoryStore, by name, because the server loads its own copy of the class. */
 function isMemoryStore(store: object | undefined): boolean {
   return store?.constructor?.name === 'MemoryStore'
 }

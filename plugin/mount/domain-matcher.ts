@@ -3,8 +3,8 @@ import { domainsByHostName } from '../config/domains/host-names.ts'
 import type { Host } from '../host/port.ts'
 
 /**
- * Returns a function that finds a request's domain key, by the host's `domainOf` or, without it, by host name. Other
- * host names belong to the default domain.
+ * Returns a function that finds a request's domain key by the host's `domainOf`, or else by host name. Other names
+ * belong to the default domain.
  */
 export function domainMatcher(config: unknown, host: Host): (req: Request) => string | undefined {
   if (host.domainOf) return host.domainOf.bind(host)

@@ -55,8 +55,8 @@ export interface MountOptions {
    */
   readonly configFolder?: string
   /**
-   * Replaces the plugin's HTTP client, except for domains with a client certificate. For a proxy, set the environment
-   * variables instead; this `fetch` bypasses them. The limits on time, size, redirects and plain HTTP still apply.
+   * Replaces the plugin's HTTP client, except in domains with a client certificate. It bypasses the proxy of the
+   * environment variables. The limits on time, size, redirects and plain HTTP still apply.
    */
   readonly fetch?: typeof globalThis.fetch
   /** The log for the plugin's own messages. Default: JSON lines on stdout. */
@@ -72,8 +72,8 @@ export interface MountOptions {
    */
   readonly inferPresets?: boolean
   /**
-   * Whether several processes serve the same sessions. Requires `host.secret`, and shared stores of sessions,
-   * revocations, accounts and groups. Default: false.
+   * Whether several processes share sessions. Requires `host.secret`, and shared stores of sessions, revocations,
+   * accounts and groups. Default: false.
    */
   readonly shared?: boolean
   /**
@@ -114,8 +114,8 @@ export interface Oidc {
   /** Returns the buttons for a domain's login page. Returns no buttons if the domain's configuration has errors. */
   loginOptions(domainKey: string): readonly LoginOption[]
   /**
-   * Returns the account that the browser is signed in to through the plugin, in the request's domain. Undefined if
-   * there is none, or if it is locked. Rejects if a store fails.
+   * Returns the account that the browser is signed in to in the request's domain. Undefined if there is none, or if it
+   * is locked. Rejects if a store fails.
    */
   account(req: IncomingMessage): Promise<Account | undefined>
   /**
@@ -125,15 +125,15 @@ export interface Oidc {
    */
   loginUrl(req: IncomingMessage): string | undefined
   /**
-   * Asks the IdP whether the browser's session is still active there. Use it before important actions, because a logout
-   * message may get lost. Reuses an answer for 10 s. Never rejects. Treat every result except `active` as signed out.
+   * Asks the IdP whether the browser's session is still active. Use it before important actions, because logout
+   * messages may get lost. Reuses answers for 10 s. Never rejects. Treat all results but `active` as signed out.
    */
   introspect(req: IncomingMessage): Promise<SessionState>
   /** Returns the state of each domain, for an administrator's page. Sends no request. */
   status(): readonly DomainStatus[]
   /**
-   * Stops all background work. Waits at most 12 s for session renewals to store their tokens, so close the session
-   * store afterwards. The routes stay registered, but their requests fail.
+   * Stops background work. Waits at most 12 s for renewals to store their tokens, so close the session store
+   * afterwards. The routes stay, but their requests fail.
    */
   close(): Promise<void>
 }
@@ -141,8 +141,7 @@ export interface Oidc {
 /**
  * Mounts single sign-on like `registerOidc`, but synchronously.
  *
- * @throws TypeError if the whole configuration is unusable, the host's secret is too short, or `shared` lacks the
- *   secret or a shared store
+ * @throws TypeError in the same cases as `registerOidc`
  */
 export function mountOidc(
   app: HostApp,
@@ -222,8 +221,8 @@ export function mountOidc(
 /**
  * Reads the configuration of each domain.
  *
- * @param readFile reads a file like `readFileSync`
- * @param meshCentral whether to read the configuration as MeshCentral does
+ * @param readFile like `readFileSync`
+ * @param meshCentral whether to read it as MeshCentral does
  */
 export function readOptions(
   options: Omit<MountOptions, 'log'>,
@@ -245,9 +244,7 @@ export function readOptions(
   })
 }
 
-/**
- * Refuses a short secret, for example from an unset environment variable. A stranger who guesses it can forge cookies.
- */
+/** Refuses a short secret, for example of an unset variable. A stranger who guesses it can forge cookies. */
 function checkSecret({ secret }: Host): void {
   if (secret !== undefined && secret.length < LEAST_SECRET_CHARACTERS) {
     throw new TypeError(

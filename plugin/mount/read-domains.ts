@@ -7,7 +7,7 @@ export interface ReadOptions extends Omit<ConfigReadOptions, 'presets'> {
 }
 
 /**
- * Reads a server's configuration: for each domain, frozen settings or all errors at once. Never throws, even for a
- * malformed `config`.
+ * Reads a server's configuration: for each domain, frozen settings or all errors. Never throws, even for a malformed
+ * `config`.
  */
 export const readDomains: (config: unknown, options?: ReadOptions) => Readings = domainReader(PRESETS)

@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 /**
  * Returns the text of a file. Throws like `readFileSync`.
  *
- * @param maxBytes size limit. Of a larger file, one byte more is read. Undefined: no limit
+ * @param maxBytes size limit. Of a larger file, one byte more is read
  */
 export function readTextFile(file: string, maxBytes?: number): string {
   if (maxBytes === undefined) return readFileSync(file, 'utf8')

@@ -3,8 +3,8 @@ import type { DomainReading } from '../config/read.ts'
 import type { Host } from '../host/port.ts'
 
 /**
- * Writes a domain's configuration errors and warnings to the authentication log. The specification requires it for
- * deprecated keys.
+ * Logs a domain's configuration errors and warnings for administrators. The specification requires it for deprecated
+ * keys.
  */
 export function reportReading(
   host: Pick<Host, 'authLog'>,

@@ -7,11 +7,10 @@ import { layersOf, nestedLayers, type RouterLayer } from './router-layers.ts'
 const NO_PAGE = 'no-page-of-this-server'
 
 /**
- * Warns about earlier routes of the server at the plugin's paths, because Express calls these instead. For example, the
- * server's `/logout` would leave the user signed in at the IdP.
+ * Warns about earlier routes at the plugin's paths, which Express calls instead. For example, the server's `/logout`
+ * would not sign out at the IdP.
  *
- * Detects `app.get`, `app.post` and `app.all`, also on mounted routers. Ignores `app.use`, because its handlers may
- * pass requests on.
+ * Detects `app.get`, `app.post` and `app.all`, also on routers, but not `app.use`, whose handlers may pass requests on.
  */
 export function warnOfShadowedRoutes(app: HostApp, domains: Iterable<RoutePaths>, log: Log): void {
   const layers = layersOf(app)

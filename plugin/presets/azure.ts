@@ -130,8 +130,8 @@ async function groupMemberships(
 }
 
 /**
- * Whether the token omits the user's groups. With more than 200 groups, it names an address where they can be read. An
- * ID token through the browser omits more than 5, and names no address.
+ * Whether the token omits the user's groups. With more than 200, it names an address with them. An ID token through the
+ * browser omits more than 5.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
@@ -175,10 +175,7 @@ function groupByName(entry: unknown): Membership | undefined {
   return groupOf(displayName, [id], UUID)
 }
 
-/**
- * Reads a group of Microsoft Graph. Its name is its id, as in the groups claim, so that mirrored groups keep their
- * names.
- */
+/** Reads a group of Microsoft Graph. Its id is the name, so that mirrored groups keep the claim's names. */
 function groupById(entry: unknown): Membership | undefined {
   const { id, displayName } = membersOf(entry)
   if (!isText(id)) return undefined

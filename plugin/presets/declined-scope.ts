@@ -2,8 +2,7 @@
  * Whether the vendor granted none of the requested group scopes, because the user declined or removed them. The user
  * then counts as a member of no group. Otherwise a former administrator could keep the rights by declining.
  *
- * @param granted the granted scopes. Null or undefined if the vendor does not name them, which means that it granted
- *   all (RFC 6749, section 5.1)
+ * @param granted null or undefined if the vendor does not name the scopes, which means all (RFC 6749, section 5.1)
  */
 export function isGroupScopeDeclined(
   requested: readonly string[],

@@ -169,8 +169,7 @@ function groupOfCompany(entry: unknown): Membership | undefined {
 }
 
 /**
- * Reads a group of any company, which rules match only by its address. Returns null if its id has a namespace or is no
- * address.
+ * Reads a group of any company, which rules match only by its address. Null if its id has a namespace or is no address.
  */
 function groupOfAnyCompany(entry: unknown): Membership | null | undefined {
   const { group, groupKey } = membersOf(entry)

@@ -46,7 +46,7 @@ export interface Preset {
   /**
    * Returns the user's groups. Called only if groups are configured.
    *
-   * @throws Error if the groups cannot be read, with the reason and no secret
+   * @throws Error with the reason and no secret
    */
   memberships(evidence: Evidence, settings: DomainSettings): Promise<Memberships>
 }

@@ -7,8 +7,8 @@ import type { Preset, PresetDefinition } from './preset.ts'
 import type { VendorAccess } from './vendor-api.ts'
 
 /**
- * All presets. To add one, write a {@link PresetDefinition} in its own file, and list it here. The schema, checks,
- * callback path, login and `presets` option then include it.
+ * All presets. To add one, write a {@link PresetDefinition} in its own file and list it here. Schema, checks, login and
+ * options then include it.
  */
 export const PRESETS = [google, azure] as const
 

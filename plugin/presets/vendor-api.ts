@@ -54,7 +54,7 @@ export class RefusedPage extends Error {
 }
 
 /**
- * Reads all pages of a list of groups, starting at the first address.
+ * Reads all pages of a list of groups.
  *
  * @throws RefusedPage if the vendor refuses a page
  * @throws Error if a page is missing or unusable

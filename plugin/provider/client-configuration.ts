@@ -76,7 +76,7 @@ export class ClientConfigurations {
 
 /**
  * Sends the redirect address in token requests exactly as in the authorization request (RFC 6749, section 4.1.3).
- * openid-client would normalize it, but many IdPs compare characters.
+ * openid-client normalizes it, but many IdPs compare characters.
  */
 function withExactRedirect(fetch: Fetch, redirectUri: string): Fetch {
   return (url, init) => {

@@ -36,8 +36,8 @@ export function translateUserInfoFault(error: unknown): LoginError {
 const UNACCEPTABLE: readonly unknown[] = ['ANSWER_TOO_LARGE', 'PLAIN_HTTP']
 
 /**
- * Returns the error if UserInfo refused the request or did not answer. A too large answer is no outage, so that an
- * attacker cannot hide a claim by its size.
+ * Returns the error if UserInfo refused the request or did not answer. A large answer is no outage, so that an attacker
+ * cannot hide a claim by its size.
  */
 export function userInfoOutage(error: unknown): LoginError | undefined {
   if (knownFault(error)) return undefined

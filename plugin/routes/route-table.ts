@@ -68,8 +68,7 @@ export function mountRoutes(
     if (!match) return next()
     const { strategy, name } = match
     const route = routes[name]
-    // Refuse HEAD at the logout path. Otherwise Express would run the host's own logout, which does not sign out at the
-    // IdP.
+    // Refuse HEAD logouts. Otherwise Express would run the host's own logout, which does not sign out at the IdP.
     const isRefused = name === 'logout' ? req.method === 'HEAD' : name === 'frontchannelLogout' && req.method !== 'GET'
     if (isRefused) {
       res.setHeader('Allow', route.methods.join(', '))

@@ -6,16 +6,14 @@ import { logFailure } from '../host/auth-log.ts'
 import type { Host, Tokens } from '../host/port.ts'
 import type { ProviderClient } from '../provider/client.ts'
 
-/**
- * How long the state of a session is reused, in milliseconds, because a host may ask for it at each of its requests.
- */
+/** How long a session's state is reused, in milliseconds. A host may ask for it at each of its requests. */
 const FRESH_MS = 10_000
 /** Limit of remembered session states. Beyond it, the oldest are dropped. */
 const MOST_ANSWERS = 10_000
 
 /**
- * The state of a session at its IdP. `unknown` if the session has no valid token, or if the IdP has no introspection
- * endpoint or did not answer.
+ * The state of a session at its IdP. `unknown` without a valid token or introspection endpoint, or if the IdP did not
+ * answer.
  */
 export type SessionState = 'active' | 'ended' | 'unknown'
 
@@ -27,8 +25,7 @@ export interface IntrospectedDomain {
 }
 
 /**
- * Returns a function that asks the IdP for the state of the browser's session. It reuses answers for 10 s, and never
- * rejects.
+ * Returns a function that asks the IdP for the browser session's state. It reuses answers for 10 s. It never rejects.
  */
 export function createIntrospection(
   domains: readonly IntrospectedDomain[],

@@ -17,10 +17,10 @@ export interface RenewedGroupsDeps {
 }
 
 /**
- * Applies the group rules after a renewal, if the new ID token has the groups claim. Also confirms the account's login
- * tokens. Never rejects, but logs failures.
+ * Applies the group rules if a renewed ID token has the groups claim, and confirms the account's login tokens. Logs
+ * failures; never rejects.
  *
- * @returns false if the rules no longer admit the user, whose sessions have then ended
+ * @returns false if the rules refuse the user, whose sessions have then ended
  */
 export async function followRenewedGroups(
   session: OpenSession,

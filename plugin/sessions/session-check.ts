@@ -37,10 +37,9 @@ export interface CheckDeps {
 }
 
 /**
- * Renews a session (RFC 6749, section 6) or, without a refresh token, introspects its access token. If it ended at the
- * IdP, ends it here.
+ * Renews a session (RFC 6749, section 6), or introspects its access token. If it ended at the IdP, ends it here.
  *
- * @throws the error that prevented an answer; the session then continues
+ * @throws the error that prevented an answer; the session continues
  */
 export async function checkSession(session: OpenSession, deps: CheckDeps): Promise<CheckOutcome> {
   const release = await deps.lease?.(session.id)

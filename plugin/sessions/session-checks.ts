@@ -19,7 +19,7 @@ const LOOK_MS = 10_000
  */
 const CLOSE_MS = 12_000
 /**
- * When to check other sessions again, in milliseconds. Keycloak calls some ended ones active until its logout token is
+ * When to check other sessions again, in milliseconds. Keycloak calls ended ones active until its logout token is
  * answered.
  */
 const AGAIN_MS = [1_000, 30_000]

@@ -5,10 +5,7 @@ import type { Host } from '../host/port.ts'
 const MOST_COUNTED = 10_000
 const DAY_MS = 24 * 60 * 60_000
 
-/**
- * Counts the sessions in use that can never be checked, until twice the check interval after their last check. Logs at
- * most one a day.
- */
+/** Counts the sessions in use that can never be checked, each for twice the check interval. Logs at most one a day. */
 export class UncheckedSessions {
   readonly #domainKey: string
   readonly #host: Pick<Host, 'authLog'>

@@ -28,8 +28,7 @@ export interface Work {
 }
 
 /**
- * Tracks which request the server is working on, because most of MeshCentral's code that seals cookies does not know
- * the session.
+ * Tracks the server's current request, because most of MeshCentral's code that seals cookies does not know the session.
  */
 export interface CurrentWork {
   get(): Work | undefined

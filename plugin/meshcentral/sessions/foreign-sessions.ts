@@ -9,9 +9,8 @@ import { isOurs } from './sealed-cookies.ts'
 import { ownSession } from './sessions.ts'
 
 /**
- * A session that MeshCentral itself began for a user of the plugin, by a login token or by a login cookie in the
- * address. It does not end with the user's logins through the plugin, unless its login cookie came from a page of one
- * of them. It ends if group rules refuse the user.
+ * A session that MeshCentral itself began for a user of the plugin, by a login token or a login cookie in the address.
+ * It ends with a session of the plugin only if its cookie came from there. It also ends if group rules refuse the user.
  */
 export interface ForeignSession {
   readonly user: string
@@ -26,7 +25,7 @@ const KEY = 'oidcApart'
 
 /**
  * Returns the request's foreign session, if it has a matching mark. MeshCentral's web relay begins sessions without
- * one: it signs in every visitor of a relayed page as the user in the page's address.
+ * one, for every visitor of a relayed page as the user in its address.
  */
 export function foreignSession({ session }: MeshRequest): ForeignSession | undefined {
   const mark = session?.[KEY]
@@ -77,8 +76,8 @@ export function markForeign(
 }
 
 /**
- * Returns the owner of a foreign session: that of the login cookie which began it. If the cookie names no session,
- * because another program sealed it with MeshCentral's key, the session ends with those that login tokens began.
+ * Returns a foreign session's owner: that of its login cookie. If another program sealed the cookie, it names no
+ * session; the foreign session then ends with those that login tokens began.
  */
 function sessionOwner(owner: CookieOwner | undefined, user: string, startedAt: number): SessionOwner {
   return owner?.kind === 'session' ? owner : { kind: 'session', keys: [keyOfDirectLogins(user)], startedAt }

@@ -32,12 +32,11 @@ export function isGuestCookie({ a, nid, pid, r }: MeshCookie): boolean {
 }
 
 /**
- * Whether a guest's cookie may be used in a request: for a tunnel to the shared device, its files, or the web relay
- * that the cookie was made for. MeshCentral itself checks only the device. It would let the guest of any share fetch
- * files, and open a tunnel to any port of the network behind the device.
+ * Whether a guest's cookie may be used in a request: for a tunnel to the shared device, its files, or the cookie's web
+ * relay. MeshCentral checks only the device. It would let any guest fetch files, and open a tunnel to any port of the
+ * network behind the device.
  *
- * @param work the request with the cookie. Undefined on the port or host name of web relays, which `sessionGuard` does
- *   not cover
+ * @param work the request. Undefined for web relays, which `sessionGuard` does not cover
  * @param minutes the cookie's age limit, as MeshCentral passes it
  */
 export function admitsGuest(

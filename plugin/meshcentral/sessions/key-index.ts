@@ -3,8 +3,8 @@ interface Keyed {
 }
 
 /**
- * Finds entries by their keys. Finding, adding and removing take constant time, because strangers can cause look-ups,
- * and thousands of entries may share a key, such as the sessions of one user in a load test.
+ * Finds, adds and removes entries by key in constant time, because strangers can cause look-ups, and thousands of
+ * entries may share a key, such as one user's sessions in a load test.
  */
 export class KeyIndex<Entry extends Keyed> {
   /** A single entry is stored without a set, because most keys have one entry and a set takes 200 bytes. */

@@ -12,8 +12,7 @@ export interface LeaseTimes {
   /** How long a lease lasts unless it is released, in milliseconds. */
   readonly leaseMs: number
   /**
-   * How long a server waits after it wrote its name into a free lease, so that competitors write theirs, in
-   * milliseconds.
+   * How long a server waits after it wrote its name into a free lease, so that competitors can write, in milliseconds.
    */
   readonly settleMs: number
 }

@@ -81,8 +81,8 @@ export class OpenSessions {
   /**
    * Records a request of a session.
    *
-   * @param socket the web socket that the request opened
-   * @param keys the session's revocation keys, if the caller has them
+   * @param socket the web socket that it opened
+   * @param keys the session's revocation keys, if known
    */
   note(session: SeenSession, socket?: MeshSocket, keys?: readonly string[]): void {
     const { handle } = session.signIn
@@ -145,8 +145,8 @@ export class OpenSessions {
   *inUse(domainKey: string, forMs: number): Iterable<SeenSession> {
     const ofDomain = [...this.#sessions.values()].filter(({ session }) => session.signIn.domainKey === domainKey)
     const sealedKeys = new Set([...this.#sealed.values()].flatMap(({ keys }) => keys))
-    // Compare only a session's first key, because other sessions may share the rest. A tunnel cookie with the keys of
-    // several sessions counts for all of them.
+    // Compare only a session's first key, because others may share the rest. A tunnel cookie with keys of several
+    // sessions counts for all.
     const isUsed = ({ sockets, keys }: TrackedSession) => sockets.size > 0 || sealedKeys.has(keys[0] ?? '')
     for (const { session } of dueSessions(forMs, ofDomain, this.#clock, isUsed)) yield session
   }

@@ -23,9 +23,7 @@ const TYPE = 'meshcompanion'
 const PREFIX = `${TYPE}/ended/`
 /** The revocation key of all sessions: revoking it revokes every session. */
 const EVERYTHING = 'everything'
-/**
- * Limit of stored revocations. Beyond it, the oldest are dropped, and all sessions that began before them are revoked.
- */
+/** Limit of stored revocations. Beyond it, the oldest are dropped, and all sessions from before are revoked. */
 const MOST = 50_000
 /** Delay before the database is tried again after a failure. */
 const RETRY_MS = 5_000
@@ -93,8 +91,8 @@ export class RevokedSessions implements RevocationStore {
   }
 
   /**
-   * Returns the latest revocation time of the keys. Until the database was read, this is infinity: every session counts
-   * as revoked.
+   * Returns the latest revocation time of the keys. Until the database was read, infinity: all sessions count as
+   * revoked.
    */
   latest(keys: readonly string[]): number | undefined {
     return this.#isLoaded ? this.#latestOf(keys) : Number.POSITIVE_INFINITY

@@ -22,8 +22,7 @@ const NO_OWNER: CookieOwner = { kind: 'none' }
 
 /**
  * Returns replacements for MeshCentral's `encodeCookie` and `decodeCookie`. A cookie that MeshCentral seals (encrypts)
- * for a user opens web sockets for up to four hours, without any session. The replacements add the session's keys to
- * it, so that it stops working when the session ends.
+ * opens web sockets for up to four hours without a session. The replacements let it end with its session.
  */
 export function sealedBySession(options: SealedCookiesOptions): Pick<MeshServer, 'encodeCookie' | 'decodeCookie'> {
   const { server, revocations, open, work, domains, now, acceptsIssuer } = options

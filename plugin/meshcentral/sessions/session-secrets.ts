@@ -16,8 +16,8 @@ export interface SessionSecretsOptions {
   /** Called if tokens could not be written, or if the database could not list its records. */
   readonly onFailure: (error: unknown) => void
   /**
-   * Limit of stored token records. Default 20,000. A record takes 1 KB of memory and 2 to 4 KB in the database, or more
-   * with hundreds of groups.
+   * Limit of stored records. Default 20,000. Each takes 1 KB of memory and 2 to 4 KB in the database, more with
+   * hundreds of groups.
    */
   readonly most?: number
 }
@@ -40,11 +40,11 @@ const PREFIX = `${TYPE}/`
 
 /**
  * Stores the sealed tokens of sessions in MeshCentral's database. The encryption key is derived from the server's
- * secret and the session's handle, which is a secret in the session's cookie. The server's secret alone would not
- * protect a stolen backup, because the same database contains it.
+ * secret and the session's handle, a secret in its cookie. The server's secret alone would not protect a stolen backup,
+ * which contains it.
  *
- * Memory holds only an index of the records, the oldest first. Tokens are always read from the database, because
- * another server may have written them.
+ * Memory holds an index, the oldest first. Tokens are always read from the database, because another server may have
+ * written them.
  */
 export class SessionSecrets {
   readonly #db: MeshDatabase
@@ -68,9 +68,9 @@ export class SessionSecrets {
   }
 
   /**
-   * Stores a session's tokens until `until`. Writes in the background, so that no login waits.
+   * Stores a session's tokens until `until`, in the background.
    *
-   * @returns the key (`keyOfHandle`) of the session whose tokens were removed because of the limit, if any
+   * @returns the key (`keyOfHandle`) of the session whose tokens the limit removed, if any
    */
   keep(signIn: SignIn, handle: string, until: number): string | undefined {
     const { idToken, tokens } = signIn

@@ -112,7 +112,7 @@ export class MeshSessions implements Sessions {
   }
 
   /**
-   * Whether a session is valid, by this process's memory. False for every session until the database was read.
+   * Whether a session is valid, by this process's memory. False until the database was read.
    *
    * @param keys the session's revocation keys
    */
@@ -267,8 +267,8 @@ export class MeshSessions implements Sessions {
   }
 
   /**
-   * Attaches a session to another IdP session, so that the end of either ends it. If several tabs signed in at the same
-   * time, the IdP may have a session for each, but the browser keeps only the last one.
+   * Attaches a session to another IdP session, so that the end of either ends it. Tabs that sign in at once may get one
+   * each, but share a session here.
    */
   #continueWith(request: MeshRequest, session: SeenSession, { sid, idToken, tokens }: SignIn): void {
     const { open } = this.#options

@@ -10,8 +10,8 @@ export type SignalledProcess = Pick<
 /**
  * Lets a process finish its work before SIGTERM or SIGINT ends it. MeshCentral alone ends at once.
  *
- * Suspends the existing listeners of both signals. The first signal calls `finish`. Once that settles, or at a second
- * signal, the listeners are restored and receive the signal.
+ * Suspends the existing listeners. The first signal calls `finish`. Once that settles, or at a second signal, they are
+ * restored and get the signal.
  *
  * @param finish must settle before service managers kill the process
  * @returns a function that restores the listeners

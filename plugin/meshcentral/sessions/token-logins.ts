@@ -23,8 +23,8 @@ export interface TokenLoginsOptions {
 }
 
 /**
- * Why a login token was refused. `unattributed`: the plugin does not know which request sent the token, so it could not
- * end what the token opens.
+ * Why a login token was refused. `unattributed`: its request is unknown, so the plugin could not end what the token
+ * opens.
  */
 type Refusal = Extract<TokenVerdict, { readonly works: false }>['reason'] | 'unattributed'
 

@@ -13,10 +13,7 @@ export interface RelayedSession {
 
 /** The web relays of one user. */
 interface UserRelays {
-  /**
-   * The owners of these sessions by MeshCentral's random name (`x`), in the order in which the sessions last opened a
-   * relay.
-   */
+  /** The owners of sessions by MeshCentral's random name (`x`), in the order in which they last opened a relay. */
   readonly sessions: Map<string, SessionOwner>
   /**
    * Whether a relay was also opened by a guest, a login token, or a session that is unknown or was dropped from
@@ -90,8 +87,8 @@ export class WebRelays {
 }
 
 /**
- * Combines owners into one that ends with the first of them. Its start is that of the youngest, because no earlier
- * revocation applies to sessions that are still open.
+ * Combines owners into one that ends with the first. Its start is that of the youngest, because no earlier revocation
+ * applies to open sessions.
  */
 function commonOwner(owners: readonly SessionOwner[]): SessionOwner {
   const limits = owners.flatMap(({ until }) => until ?? [])

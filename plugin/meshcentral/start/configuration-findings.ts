@@ -7,10 +7,7 @@ import type { MeshServer } from '../server.ts'
 /** Limit of warnings. MeshCentral sends every warning to each page that a site admin opens. */
 const MOST_WARNINGS = 20
 
-/**
- * Warns site admins of problems in the configuration, because MeshCentral writes the authentication log only if it is
- * configured.
- */
+/** Warns site admins of problems in the configuration, because the authentication log may not be configured. */
 export function warnOfConfiguration(
   server: Pick<MeshServer, 'addServerWarning'>,
   reading: ServerReading,
@@ -49,10 +46,7 @@ function sentence({ path, reason, remedy }: Problem): string {
   return `${path} ${reason}. ${remedy}`
 }
 
-/**
- * Adds a text to MeshCentral's warnings, which its page shows as markup. The console shows them too, so quotation marks
- * stay unescaped.
- */
+/** Adds a warning that MeshCentral's page shows as markup. Quotation marks stay, because the console shows it too. */
 export function warnSiteAdmins(server: Pick<MeshServer, 'addServerWarning'>, text: string): void {
   const escaped = printableText(text).replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)
   server.addServerWarning?.(escaped)

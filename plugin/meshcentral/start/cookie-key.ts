@@ -19,8 +19,7 @@ export interface CookieKey {
 
 /**
  * Reads MeshCentral's key for sealed cookies as soon as the plugin is loaded, or creates it as MeshCentral does.
- * MeshCentral itself waits only for its users. If these arrive before the key, as can happen with a database on the
- * network, it sets up its routes without a key.
+ * MeshCentral itself sets up its routes without the key if a database on the network returns the users first.
  */
 export function earlyCookieKey(
   server: Pick<MeshServer, 'db' | 'loginCookieEncryptionKey'> & Partial<Pick<MeshServer, 'generateCookieKey'>>,

@@ -28,8 +28,8 @@ export interface GuardParts {
 }
 
 /**
- * Installs {@link sessionGuard} before all routes, also on the agents' port. Tunnels with sealed cookies arrive there,
- * and their sockets must close when the session ends.
+ * Installs {@link sessionGuard} before all routes, also on the agents' port, so that tunnels with sealed cookies end
+ * with their session.
  */
 export function installGuard(parts: GuardParts): { readonly sealed: Sealing; readonly visits: EndedVisits } {
   const { server, web, sealing, revocations, open, domains, host, clock, report } = parts

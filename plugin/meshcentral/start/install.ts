@@ -286,8 +286,8 @@ class CookieProbe {
   }
 
   /**
-   * At the server's first request, sends the test cookie. Calls `onOther` if the plugin's `decodeCookie` does not
-   * receive it.
+   * Sends the test cookie at the server's first request. Calls `onOther` if the plugin's `decodeCookie` does not get
+   * it.
    */
   run({ web, takenDomains, clock }: Installation, host: string, onOther: () => void): void {
     beforeFirstRequest(web.app, () => {

@@ -41,8 +41,7 @@ export function readPluginSettings({ config }: Pick<MeshServer, 'config'>): Plug
 }
 
 /**
- * Reads how often to ask the IdPs about sessions in use. The default replaces an unusable value, so that ended sessions
- * do not stay open.
+ * Reads how often to ask the IdPs about sessions in use. An unusable value means the default, not never.
  *
  * @param name the setting's name, for the problem; its old name is `introspectMinutes`
  * @returns minutes; 0 means never
@@ -57,7 +56,7 @@ export function readCheckMinutes(
   return { minutes: DEFAULT, problem }
 }
 
-/** The range of `loginTokenDays`. The minimum replaces an invalid value, because the administrator wanted a limit. */
+/** Range of `loginTokenDays`. The minimum replaces an invalid value, because the administrator wanted a limit. */
 const [LEAST_DAYS, MOST_DAYS] = [0.01, 3_650]
 
 /**

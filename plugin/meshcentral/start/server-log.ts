@@ -3,8 +3,7 @@ import type { MeshServer } from '../server.ts'
 import { warnSiteAdmins } from './configuration-findings.ts'
 
 /**
- * Returns a log that writes to the authentication log. It avoids the console, where MeshCentral's launcher reacts to
- * phrases.
+ * Returns a log that writes to the authentication log, because MeshCentral's launcher reacts to phrases on the console.
  */
 export function logOf(server: Pick<MeshServer, 'authLog'>): Log {
   const writer =

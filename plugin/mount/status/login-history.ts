@@ -53,11 +53,11 @@ interface DomainHistory {
 }
 
 /**
- * Stores the last login, ten refusals and ten warnings of each domain. A repeated entry only increases a counter, so
- * that a stranger cannot displace other entries.
+ * Stores the last login, ten refusals and ten warnings of each domain. Repeated entries are counted, so that a stranger
+ * cannot displace others.
  *
  * @param domainKeys entries of other domains are ignored
- * @param now returns the current time in milliseconds since 1970
+ * @param now returns milliseconds since 1970
  */
 export function createLoginHistory(domainKeys: Iterable<string>, now: () => number): LoginHistory {
   const domains = new Map<string, DomainHistory>()

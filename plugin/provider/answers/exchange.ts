@@ -39,16 +39,13 @@ export interface ExchangeDeps {
   /** The key that access tokens are bound to (DPoP). Null if they are not bound to a key. */
   readonly dpop: DpopKey | null
   /**
-   * Returns a new openid-client configuration, for one token. The library never loads a configuration's keys again, so
-   * a reused one would miss keys that the IdP adds or withdraws.
+   * Returns a new openid-client configuration, for one token. The library keeps its keys, so a reused one would miss
+   * added and withdrawn keys.
    *
-   * @param token the token that the library is about to verify
+   * @param token the token to verify
    */
   newConfiguration(metadata: oidc.ServerMetadata, token?: string): oidc.Configuration
-  /**
-   * Returns the configuration for answers that the library need not verify. Reused, because a new one copies the
-   * metadata.
-   */
+  /** Returns the configuration for answers that the library need not verify. A new one would copy the metadata. */
   sharedConfiguration(metadata: oidc.ServerMetadata): oidc.Configuration
 }
 
@@ -109,8 +106,7 @@ async function redeemCode(callback: URL, frontToken: string | undefined, exchang
   // The library guarantees an ID token, because the request expects a nonce.
   const claims = response.claims() as oidc.IDToken
   const idToken = response.id_token as string
-  // The library relies on TLS here, so verify the signature. If the keys cannot be loaded, the login fails without a
-  // retry.
+  // Verify the signature, because the library relies on TLS here. Without the keys, the login fails without a retry.
   await keys
   await deps.signatures.verifyIdToken(idToken, metadata)
   // openid-client has already verified the signature of the ID token that came through the browser. Check its claims

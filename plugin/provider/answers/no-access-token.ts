@@ -6,11 +6,9 @@ import { NotedAnswer } from '../http/noted-exchange.ts'
 export const NO_ACCESS_TOKEN = 'no-access-token'
 
 /**
- * Adds {@link NO_ACCESS_TOKEN} to code exchanges that return only an ID token, which the client library would refuse
- * (RFC 6749, section 5.1). Directories at b2clogin.com return no access token unless a scope belongs to an API. Use
- * this only for IdPs without UserInfo, which needs a real access token.
- *
- * @param tokenEndpoint undefined if the IdP has none
+ * Adds {@link NO_ACCESS_TOKEN} to code exchanges with only an ID token, which the client library refuses (RFC 6749,
+ * section 5.1). Directories at b2clogin.com send no access token unless a scope belongs to an API. Use it only for IdPs
+ * without UserInfo, which needs a real token.
  */
 export function withoutAccessToken(fetch: Fetch, tokenEndpoint: string | undefined): Fetch {
   return async (url, init) => {

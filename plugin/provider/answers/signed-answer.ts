@@ -22,9 +22,9 @@ export interface OpenedAnswer {
 }
 
 /**
- * Decrypts a signed answer and reads its state, by which the caller finds the login. Verifies nothing.
+ * Decrypts a signed answer and reads the state, by which the caller finds the login. Verifies nothing.
  *
- * @throws LoginError `answer_invalid` if the answer is a token that cannot be opened
+ * @throws LoginError `answer_invalid` if it cannot be opened
  */
 export async function openAnswer(parameters: URLSearchParams, identity: ClientIdentity): Promise<OpenedAnswer> {
   // Read the state even of an unsigned answer that `verifiedParameters` will refuse, so that the refusal ends its

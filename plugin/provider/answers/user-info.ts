@@ -19,11 +19,11 @@ export interface UserInfo {
 export const NOT_NEEDED: UserInfo = { claims: {}, failure: null }
 
 /**
- * Requests UserInfo. If the endpoint refuses the request or does not answer, the login continues with the ID token's
- * claims, if these suffice. For example, AD FS refuses its own tokens for another audience, and Entra ID refuses tokens
- * for an API. A wrong answer fails the login: another subject, a bad signature, or too large.
+ * Requests UserInfo. If the endpoint refuses or does not answer, the login continues if the ID token suffices. AD FS
+ * refuses its own tokens for another audience, and Entra ID refuses tokens for an API. A wrong answer fails the login:
+ * another subject, a bad signature, or too large.
  *
- * @param ask sends the request and verifies the answer
+ * @param ask also verifies the answer
  * @throws LoginError `userinfo_failed`, `provider_unreachable`
  */
 export async function askUserInfo(

@@ -20,11 +20,11 @@ export interface AssertionAudiences {
 }
 
 /**
- * Chooses the audience of a client assertion: the issuer (RFC 7523, section 3), or the endpoint's address for IdPs that
- * accept only this. Never both, because assertions with several audiences allowed an attack, and Keycloak refuses them.
+ * Chooses the audience of a client assertion: the issuer (RFC 7523, section 3), or the endpoint's address if the IdP
+ * accepts only that. Never both, because this allowed an attack, and Keycloak refuses it.
  *
  * @param configured `client.assertion_audience`
- * @param onLearned called once for each address that accepts only the second audience
+ * @param onLearned called once for each address that accepts only the second
  */
 export function createAssertionAudiences(
   configured: Audience | undefined,

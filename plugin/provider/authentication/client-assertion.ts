@@ -18,10 +18,7 @@ export interface AssertionParts {
   readonly now: () => number
 }
 
-/**
- * Marks a request for {@link withAssertions}, which adds the assertion. The audience may be the request's address,
- * which is not known here.
- */
+/** Marks a request for {@link withAssertions}. The assertion's audience may be the request's address, unknown here. */
 export function announceAssertion(): oidc.ClientAuth {
   return (_server, { client_id: id }, body) => {
     body.set('client_id', id)
@@ -30,9 +27,9 @@ export function announceAssertion(): oidc.ClientAuth {
 }
 
 /**
- * Signs a new assertion for each request (RFC 7523, section 3; OpenID Connect Core 1.0, section 9). If the IdP refuses
- * it, sends the request once more with the other audience. This is safe: an IdP authenticates the client before it uses
- * up a code or a DPoP proof.
+ * Signs a new assertion for each request (RFC 7523, section 3; OpenID Connect Core 1.0, section 9). Sends a refused
+ * request again with the other audience. This is safe: IdPs authenticate the client before they use up a code or a DPoP
+ * proof.
  */
 export function withAssertions(fetch: Fetch, parts: AssertionParts): Fetch {
   const { issuer, audiences } = parts

@@ -23,8 +23,7 @@ export function clientMetadata({ client, credentials }: ClientIdentity): Partial
     require_auth_time: client.require_auth_time,
     use_mtls_endpoint_aliases: credentials.certificate !== null,
     ...(client.default_max_age === undefined ? {} : { default_max_age: client.default_max_age }),
-    // Omit algorithms that use the client secret, which the library does not support. The plugin verifies such UserInfo
-    // answers first.
+    // Omit algorithms with the client secret, which the library lacks. The plugin verifies such UserInfo answers first.
     ...(userInfoAlgorithm === undefined || isShared(userInfoAlgorithm)
       ? {}
       : { userinfo_signed_response_alg: userInfoAlgorithm }),
@@ -157,9 +156,9 @@ function assertionAlgorithm(
 const UNRESERVED = /[A-Za-z0-9\-._~]/
 
 /**
- * Returns the `Authorization` header for HTTP Basic, with form-encoded parts (RFC 6749, section 2.3.1). Unreserved
- * characters, such as `-` in a UUID, stay unencoded, because LemonLDAP::NG, Glewlwyd and authentik do not decode. A
- * space becomes `%20`, because Canaille does not decode `+`.
+ * Returns the `Authorization` header for HTTP Basic, form-encoded (RFC 6749, section 2.3.1). LemonLDAP::NG, Glewlwyd
+ * and authentik do not decode, so unreserved characters such as `-` stay. Canaille does not decode `+`, so a space
+ * becomes `%20`.
  */
 export function basicCredentials(clientId: string, secret: string): string {
   return `Basic ${Buffer.from(`${formEncode(clientId)}:${formEncode(secret)}`).toString('base64')}`

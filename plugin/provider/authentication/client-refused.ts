@@ -1,6 +1,6 @@
 /**
- * Whether an endpoint rejects this server as a client. For a wrong secret, Keycloak answers `unauthorized_client` with
- * status 401, and Glewlwyd with 403. With others, it means a missing permission.
+ * Whether an endpoint rejects this server as a client. `unauthorized_client` means a wrong secret with 401 (Keycloak)
+ * or 403 (Glewlwyd), else a missing permission.
  */
 export function isClientRefused(status: number, error: string | undefined): boolean {
   return (

@@ -25,10 +25,7 @@ export function secretOf({ client_secret: secret }: ClientIdentity['client']): s
   return secret
 }
 
-/**
- * Returns the key for an algorithm: the client secret for HS algorithms, otherwise the first matching private key, if
- * any.
- */
+/** Returns the key for an algorithm: the client secret for HS algorithms, otherwise the first matching key, if any. */
 export function signerFor({ client, credentials }: ClientIdentity, algorithm: string): Signer | undefined {
   if (isShared(algorithm)) return { algorithm, key: new TextEncoder().encode(secretOf(client)), header: {} }
   const key = credentials.keys.find(({ signs }) => signs.includes(algorithm))
@@ -48,8 +45,8 @@ export function configuredSignatures(client: ClientIdentity['client']): readonly
 }
 
 /**
- * Returns the algorithms of this client's keys, in the key file's order. A key's configured algorithms come first,
- * because its published `alg` may name one of them.
+ * Returns the algorithms of this client's keys, in order. A key's configured ones come first, because its published
+ * `alg` may name one.
  */
 export function ownAlgorithms({ client, credentials }: ClientIdentity): readonly string[] {
   const configured = configuredSignatures(client)

@@ -1,10 +1,10 @@
 import * as oidc from 'openid-client'
 
 /**
- * Returns the library's DPoP handle. It holds a key of this process that access tokens are bound to (RFC 9449), and the
- * IdP's nonces, which save second requests.
+ * Returns the library's DPoP handle: a key of this process that binds access tokens (RFC 9449), and the IdP's nonces,
+ * which save requests.
  *
- * @param config the configuration of the first request that needs a proof
+ * @param config that of the first request with a proof
  */
 export type DpopKey = (config: oidc.Configuration) => Promise<oidc.DPoPHandle>
 

@@ -14,7 +14,7 @@ export function isPushed(client: ClientSettings, metadata: oidc.ServerMetadata):
 /**
  * Pushes an authorization request to the IdP, so that the browser's address shows no parameters (RFC 9126, section 3).
  *
- * @param dpop null if access tokens are not bound to a key. Otherwise binds the code too (RFC 9449, section 10.1)
+ * @param dpop if not null, binds the code to this key too (RFC 9449, section 10.1)
  * @returns the address to redirect the browser to
  * @throws LoginError `pushed_request_refused`, `provider_unreachable`, `metadata_incomplete`
  */

@@ -122,8 +122,8 @@ function requestedContexts({ requiredAcr, authorizationParams }: CustomSettings)
 }
 
 /**
- * Returns a `claims` parameter with essential claims, if the IdP supports it. The IdP must satisfy these, unlike
- * `acr_values`. Source: OpenID Connect Core 1.0, sections 5.5.1 and 5.5.1.1.
+ * Returns a `claims` parameter with essential claims, if the IdP supports it. Unlike `acr_values`, they are binding.
+ * Source: OpenID Connect Core 1.0, sections 5.5.1 and 5.5.1.1.
  */
 function requestedClaims(
   client: ClientSettings,

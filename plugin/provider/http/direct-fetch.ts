@@ -44,8 +44,8 @@ export function directFetch(
     try {
       const proxy = proxyFor(url)
       if (proxy) return await send(exchange, { ...tls, ...(await throughProxy(url, proxy, signal)) })
-      // Never repeat a POST request, because the second use of a code or refresh token makes the IdP end the session.
-      // Use a new connection, because a server may just close a reused one. Starman does so after 1 s.
+      // Never repeat a POST request, because the second use of a code or refresh token ends the session. Use a new
+      // connection, because a server may just close a reused one. Starman does so after 1 s.
       if (init.method !== 'GET') return await send(exchange, { agent: fresh[kind] })
       return await send(exchange, { agent: reused[kind] }).catch((error: unknown) => {
         // The other side closed the reused connection before it answered the request, so repeat the request.

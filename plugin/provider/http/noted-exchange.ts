@@ -48,9 +48,9 @@ export class UnansweredRequest extends Error {
 }
 
 /**
- * Wraps a `fetch` so that unsuccessful answers keep the details for a log line.
+ * Wraps a `fetch` so that unsuccessful answers keep details for the log.
  *
- * @param endpointOf returns the name of the endpoint at an address, if the IdP publishes one
+ * @param endpointOf returns the name of a published endpoint
  */
 export function noteExchanges(inner: Fetch, endpointOf: (address: string) => string | undefined): Fetch {
   return async (url, init) => {

@@ -72,9 +72,7 @@ export async function throughProxy(url: URL, proxy: Proxy, signal: AbortSignal):
   }
 }
 
-/**
- * Returns the options for a request without TLS, with the full address in the request line (RFC 9112, section 3.2.2).
- */
+/** Returns the options for a request without TLS, with the full address as its path (RFC 9112, section 3.2.2). */
 function plainRequest(url: URL, { address, authorization }: Proxy): RequestOptions {
   if (address.protocol !== 'http:')
     throw new ForbiddenExchange('PROXY_UNUSABLE', 'The address in HTTP_PROXY must begin with http:')

@@ -52,9 +52,9 @@ const ENDPOINTS = ISSUER_ENDPOINTS.filter((name) => name !== 'registration_endpo
 
 /**
  * Refuses endpoints without TLS, except on loopback. A discovered one may use plain HTTP only if the issuer is on
- * loopback too. Otherwise a public IdP could make this server send requests to programs on its own machine.
+ * loopback too. Otherwise a public IdP could send this server's requests to programs on its own machine.
  *
- * @param metadata the published metadata with the configured members
+ * @param metadata contains the configured members
  * @throws UnusableDocument caused by a ForbiddenExchange `PLAIN_HTTP`
  */
 export function assertSafeAddresses(metadata: ServerMetadata, { issuer, manual }: IssuerSettings): void {

@@ -5,7 +5,7 @@ import { loadDocument } from './discovery-document.ts'
 /**
  * Loads the discovery document of an issuer. Concurrent calls with the same arguments share one request.
  *
- * @param fetch has time and size limits. A domain with a client certificate has its own
+ * @param fetch limits time and size. Domains with a client certificate have their own
  * @throws UnusableDocument, UnansweredRequest
  */
 export type Documents = (issuer: string, fetch: Fetch) => Promise<ServerMetadata>

@@ -9,7 +9,7 @@ export function discoveryAddress(configured: string): string {
 
 /**
  * Whether a published issuer is the configured one, apart from a trailing slash or the discovery document's path.
- * Another path is another issuer on the same server, possibly an attacker's.
+ * Another path is another issuer on the server, possibly an attacker's.
  */
 export function isSameIssuer(configured: string, published: string): boolean {
   const configuredIssuer = withoutSuffix(configured)

@@ -23,9 +23,9 @@ export interface PublishedKeys {
 export interface KeySet {
   /**
    * Returns the keys as published within the last second. So added and withdrawn keys take effect within a second, with
-   * at most one request a second.
+   * one request at most.
    *
-   * @param kid the needed key. If the set lacks it, the set is requested once more when the second is over
+   * @param kid the needed key. If the set lacks it, it is requested once more when the second is over
    * @throws LoginError `provider_unreachable`, or `id_token_invalid` if the published document is no usable key set
    */
   current(jwksUri: string, kid?: string): Promise<PublishedKeys>
@@ -116,10 +116,9 @@ class ThrottledKeySet implements KeySet {
   }
 
   /**
-   * Returns the key request of the last second if the caller can use it. Otherwise waits, and joins or sends the next
-   * one.
+   * Returns the key request of the last second, if usable. Otherwise waits, and joins or sends the next one.
    *
-   * @param except a request whose result the caller already has
+   * @param except a request that the caller has
    */
   async #join(address: string, except?: KeyRequest): Promise<KeyRequest> {
     for (let waits = 0; ; waits += 1) {

@@ -19,8 +19,8 @@ export interface Unpublished {
 const MOST_SHOWN = 20
 
 /**
- * Finds configured values that the IdP's published lists lack. Source: OpenID Connect Discovery 1.0, section 3; RFC
- * 8414, section 2.
+ * Finds configured values that the IdP's published lists lack (OpenID Connect Discovery 1.0, section 3; RFC 8414,
+ * section 2).
  */
 export function unpublished(metadata: ServerMetadata, settings: DomainSettings): readonly Unpublished[] {
   const { client, custom } = settings

@@ -13,11 +13,11 @@ export function keyIdOf(token: string): string | undefined {
 }
 
 /**
- * Answers openid-client's requests for the key set from the domain's {@link KeySet}. The library requests the set once
- * for each configuration, so it must contain the token's key.
+ * Answers openid-client's requests for the key set from the domain's {@link KeySet}. The library requests it once for
+ * each configuration, so it must contain the token's key.
  *
- * @param inner the `fetch` for all other requests
- * @param token the token that the library is about to verify. A signed answer replaces it
+ * @param inner the `fetch` for other requests
+ * @param token the token to verify. A signed answer replaces it
  */
 export function withServedKeys(inner: Fetch, keySet: KeySet, jwksUri: string | undefined, token?: string): Fetch {
   let kid = token === undefined ? undefined : keyIdOf(token)

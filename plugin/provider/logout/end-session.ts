@@ -6,8 +6,8 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import type { Issuer } from '../issuer/discovery.ts'
 
 /**
- * Limit of an encoded ID token hint in an address, in characters. nginx accepts 4 KB of headers by default. A token
- * with 50 groups has 3 KB.
+ * Limit of an encoded ID token hint in an address, in characters. nginx accepts 4 KB of headers; a token with 50 groups
+ * has 3 KB.
  */
 const MAX_HINT_LENGTH = 1_500
 /** Time limit for the check of the default logout address. The user waits for the check. */
@@ -35,7 +35,7 @@ export type SignOut =
 /** Ends one domain's sessions at its IdP, through the browser (OpenID Connect RP-Initiated Logout 1.0). */
 export interface EndSession {
   /**
-   * Whether the browser's redirect ends the session at the IdP, so that this server must not end it there earlier.
+   * Whether the browser's redirect ends the session at the IdP, so that this server must not end it.
    *
    * @throws LoginError
    */
@@ -135,10 +135,7 @@ function defaultAddress({ issuer }: ServerMetadata): string {
   return `${issuer.replace(/\/$/, '')}/logout`
 }
 
-/**
- * Identifies the session to the IdP by its ID token, or else by `sid` or subject. Source: OpenID Connect RP-Initiated
- * Logout 1.0, section 2.
- */
+/** Identifies the session by its ID token, `sid` or subject (OpenID Connect RP-Initiated Logout 1.0, section 2). */
 function hintOf({ subject, sid, idToken }: EndingSession): Readonly<Record<string, string>> {
   return idToken === null ? { logout_hint: sid ?? subject } : { id_token_hint: idToken }
 }

@@ -82,8 +82,7 @@ export function createUsedTokens({ domainKey, shared, now }: UsedTokensDeps): Us
       const key = keyOf(logout)
       const first = inProgress.get(key)
       if (first !== undefined) {
-        // The IdP repeats a token if its answer takes too long. If the first request fails, fail too, so that the IdP
-        // may retry.
+        // The IdP repeats a token if the answer takes long. Fail if the first request fails, so that the IdP may retry.
         await first
         throw refusal(ALREADY_USED)
       }

@@ -12,7 +12,7 @@ export interface Encryption {
 /**
  * Returns the algorithms for one kind of token, if configured.
  *
- * @param enc content encryption algorithm. Default of OpenID Connect Dynamic Client Registration 1.0, section 2
+ * @param enc default by OpenID Connect Dynamic Client Registration 1.0, section 2
  */
 export function encryptionOf(alg: string | undefined, enc = 'A128CBC-HS256'): Encryption | undefined {
   return alg === undefined ? undefined : { alg, enc }

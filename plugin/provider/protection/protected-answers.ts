@@ -6,8 +6,8 @@ import type { Fetch } from '../http/limited-fetch.ts'
 import { decrypt, encryptionOf, isEncrypted } from './encryption.ts'
 
 /**
- * Decrypts an ID or logout token if the Client object requires encryption, and then refuses an unencrypted one. Source:
- * OpenID Connect Core 1.0, section 3.1.3.7, step 1.
+ * Decrypts an ID or logout token if the Client object requires encryption (OpenID Connect Core 1.0, section 3.1.3.7,
+ * step 1).
  *
  * @throws LoginError `id_token_invalid`
  */
@@ -27,7 +27,7 @@ export async function openIdToken(token: string, identity: ClientIdentity): Prom
 }
 
 /**
- * Verifies an ID token that is signed with the client secret, which openid-client cannot do.
+ * Verifies an ID token that is signed with the client secret; openid-client cannot.
  *
  * @throws LoginError `id_token_invalid`
  */
@@ -54,8 +54,8 @@ export interface AnsweringEndpoints {
 }
 
 /**
- * Decrypts ID tokens and UserInfo answers for openid-client. The library would also accept unencrypted ones. It cannot
- * decrypt unsigned UserInfo or, during a key rotation, a token without a key id.
+ * Decrypts ID tokens and UserInfo for openid-client. The library would accept unencrypted ones too, and cannot decrypt
+ * unsigned UserInfo or, during a key rotation, tokens without a key id.
  */
 export function openAnswers(inner: Fetch, endpoints: AnsweringEndpoints, identity: ClientIdentity): Fetch {
   const { client } = identity

@@ -18,10 +18,10 @@ const LIFETIME_S = 5 * 60
 const MAX_PUBLISHED = 20
 
 /**
- * Signs the parameters of an authorization request in one object (RFC 9101). Encrypts it if the Client object requires
- * that.
+ * Signs the parameters of an authorization request in one object (RFC 9101), and encrypts it if the Client object
+ * requires that.
  *
- * @returns undefined if neither the Client object nor the IdP requires a request object
+ * @returns undefined if no request object is required
  * @throws LoginError `client_keys_missing`, `metadata_incomplete`
  */
 export async function requestObject(

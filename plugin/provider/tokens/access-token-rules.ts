@@ -4,10 +4,10 @@ import { membersOf } from '../../config/json/json-object.ts'
 import type { Claims } from '../../login/profile.ts'
 
 /**
- * Checks that the ID token was issued with this access token, which an attacker may have replaced. Source: OpenID
- * Connect Core 1.0, section 3.1.3.8.
+ * Checks that the ID token was issued with this access token, which an attacker may have replaced (OpenID Connect Core
+ * 1.0, section 3.1.3.8).
  *
- * @param algorithm the signature algorithm of the ID token
+ * @param algorithm that of the ID token
  * @returns the objection, if any
  */
 export function objectionToTokenHash(accessToken: string, idClaims: Claims, algorithm: string): string | undefined {
@@ -18,7 +18,7 @@ export function objectionToTokenHash(accessToken: string, idClaims: Claims, algo
 }
 
 /**
- * Checks that a readable access token is not bound to another client certificate. Source: RFC 8705, section 3.1.
+ * Checks that a readable access token is not bound to another certificate (RFC 8705, section 3.1).
  *
  * @param thumbprint that of this server's certificate, in base64url
  * @returns the objection, if any

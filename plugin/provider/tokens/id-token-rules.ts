@@ -8,8 +8,7 @@ export const ISSUED_LONG_AGO = 'iat is more than 10 minutes ago'
 export const ISSUED_AHEAD = 'iat is more than a minute ahead'
 
 /**
- * Checks the rules for an ID token that openid-client does not check. Source: OpenID Connect Core 1.0, section 3.1.3.7,
- * steps 4, 5 and 10.
+ * Checks the rules that openid-client does not. Source: OpenID Connect Core 1.0, section 3.1.3.7, steps 4, 5 and 10.
  *
  * @param nowS seconds since 1970
  * @returns the objection, if any
@@ -41,7 +40,7 @@ export function objectionToFrontToken(
 }
 
 /**
- * Checks an ID token from a renewal. Source: OpenID Connect Core 1.0, section 12.2.
+ * Checks a renewed ID token. Source: OpenID Connect Core 1.0, section 12.2.
  *
  * @param expected the claims of the previous ID token
  */

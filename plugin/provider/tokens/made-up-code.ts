@@ -7,10 +7,10 @@ import { translateTokenFault } from '../faults.ts'
 import type { RenewalDeps } from './renewal.ts'
 
 /**
- * Sends an invented code to the token endpoint, to test the client's credentials. An IdP authenticates the client
- * before it reads the code (RFC 6749, section 3.2.1). Never rejects.
+ * Sends an invented code to the token endpoint, to test the client's credentials. An IdP checks these before the code
+ * (RFC 6749, section 3.2.1). Never rejects.
  *
- * @returns the error, if any. The IdP's `error` code `invalid_grant` means that it refused only the code
+ * @returns the error, if any. The IdP's `invalid_grant` means that it refused only the code
  */
 export type OfferMadeUpCode = () => Promise<LoginError | null>
 

@@ -19,9 +19,9 @@ export interface TokenVerbs {
    */
   introspect(token: string, kind?: TokenKind): Promise<boolean | null>
   /**
-   * Revokes a token at the IdP (RFC 7009). An unknown token counts as revoked.
+   * Revokes a token (RFC 7009). An unknown token counts as revoked.
    *
-   * @returns false if the IdP has no revocation endpoint
+   * @returns false without a revocation endpoint
    * @throws LoginError
    */
   revoke(token: string, kind: TokenKind): Promise<boolean>

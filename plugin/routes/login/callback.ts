@@ -63,8 +63,8 @@ export async function callback(strategy: Strategy, deps: RouteDeps, req: Request
     rememberLanding(state, { domainKey, userId: profile.id, startedAt }, path, browser, deps, res)
     land(host, req, res, path)
   } catch (error) {
-    // End an earlier session, so that a refused user does not stay signed in. But any page could send an answer that
-    // this browser never requested.
+    // End an earlier session, so that a refused user does not stay signed in. But any page could send an answer that no
+    // login here requested.
     if (isOwnLogin) await host.sessions.end(req, res).catch(() => undefined)
     if (working && error instanceof LoginError && couldAnotherAccountHelp(error.code)) {
       res.append('Set-Cookie', requestAnotherAccount(cookieRules(working.settings)))

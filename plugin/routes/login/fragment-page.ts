@@ -3,9 +3,9 @@ import type { Response } from 'express'
 import { escapeMarkup, smallPage } from '../markup.ts'
 
 /**
- * The page's script, which posts the answer from the URL fragment. First it removes the fragment, so that neither the
- * history nor a copied address contains it. Fields can hide a form's members such as `submit`. An empty fragment is not
- * posted, because the server would send this page again.
+ * The page's script, which posts the answer from the URL fragment. It removes the fragment first, so that neither
+ * history nor a copied address contains it. Fields can hide a form's members such as `submit`. It posts no empty
+ * fragment, because the server would send this page again.
  */
 const SCRIPT = `
 const answer = new URLSearchParams(location.hash.slice(1))

@@ -17,9 +17,9 @@ export interface Initiation {
 }
 
 /**
- * Reads the request that begins a login, perhaps from another site. Source: OpenID Connect Core 1.0, section 4.
+ * Reads a request to begin a login, perhaps from another site (OpenID Connect Core 1.0, section 4).
  *
- * @throws LoginError `initiation_refused` if it is for another IdP, and errors of discovery
+ * @throws LoginError `initiation_refused` for another IdP, and errors of discovery
  */
 export async function readInitiation(
   req: Request,
@@ -65,11 +65,11 @@ function pathInDomain(value: unknown, { origin, client }: DomainSettings, base: 
 const MOST_PATH_CHARACTERS = 512
 
 /**
- * Returns the normalized local path to which a browser may return after its login. Undefined for another host in any
- * spelling that browsers accept, for control characters, and for a long path.
+ * Returns the normalized local path to which a browser may return after its login. Undefined for other hosts in any
+ * spelling, control characters, and long paths.
  *
  * @param value the parameter; an array if it is repeated
- * @param excludedRoutes paths of the plugin's own routes. Returning there would loop, or sign the user out
+ * @param excludedRoutes the plugin's own paths. Returning there would loop, or sign the user out
  */
 export function localReturnPath(value: unknown, excludedRoutes: ReadonlySet<string>): string | undefined {
   if (typeof value !== 'string' || value.length > MOST_PATH_CHARACTERS || !value.startsWith('/')) return undefined

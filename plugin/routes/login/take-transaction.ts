@@ -5,10 +5,9 @@ import { TRANSACTION_MS, type Transaction } from '../../login/transaction/transa
 import type { RouteDeps } from '../strategy.ts'
 
 /**
- * Takes the transaction of an answer's state from the browser's cookies. Undefined if there is none, or if it was taken
- * before.
+ * Takes the transaction of an answer's state from the browser's cookies, unless it was taken before.
  *
- * @throws LoginError `host_failed` if the store that the processes share does not answer
+ * @throws LoginError `host_failed` if the processes' shared store does not answer
  */
 export async function takeTransaction(
   state: string,

@@ -6,9 +6,8 @@ import { queryOf } from '../answer.ts'
 import type { RouteDeps, Strategy } from '../strategy.ts'
 
 /**
- * `GET auth-oidc-frontchannel-logout`: ends a session for the IdP, whose page requests this address in a frame. `iss`
- * and `sid` select it, because browsers usually send no cookies there. Source: OpenID Connect Front-Channel Logout 1.0,
- * section 2.
+ * `GET auth-oidc-frontchannel-logout`: ends a session for the IdP, whose page requests this address in a frame, usually
+ * without cookies. So `iss` and `sid` select it. Source: OpenID Connect Front-Channel Logout 1.0, section 2.
  */
 export async function frontchannelLogout(
   { domainKey, working }: Strategy,

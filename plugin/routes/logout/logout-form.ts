@@ -6,10 +6,10 @@ const SCRIPT = 'document.forms[0].submit()'
 const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64')
 
 /**
- * Sends a page that posts logout parameters to the IdP, because they are too long for an address. Every IdP must accept
- * POST (OpenID Connect RP-Initiated Logout 1.0, section 2).
+ * Sends a page that posts logout parameters that are too long for an address. Every IdP must accept POST (OpenID
+ * Connect RP-Initiated Logout 1.0, section 2).
  *
- * @param fields contain a secret, so the response must not be cached
+ * @param fields contain a secret, so must not be cached
  */
 export function sendLogoutForm(res: Response, url: URL, fields: Readonly<Record<string, string>>): void {
   const inputs = Object.entries(fields).map(
@@ -33,8 +33,8 @@ ${inputs.join('\n')}
 }
 
 /**
- * Returns the page's content security policy. Chromium (measured: 156) applies `form-action` also to redirects after
- * the form. These may lead through a second IdP, so any https address is allowed.
+ * Returns the page's content security policy. Chromium (measured: 156) applies `form-action` also to later redirects.
+ * These may lead through a second IdP, so allow any https address.
  */
 function policyFor({ origin }: URL): string {
   return [

@@ -10,8 +10,8 @@ import { sendLogoutForm } from './logout-form.ts'
 import { type Revocation, revokeTokens } from './revoke-tokens.ts'
 
 /**
- * `GET` and `POST logout`: ends the session here, revokes its tokens, and redirects to the IdP's logout page, which
- * redirects back (OpenID Connect RP-Initiated Logout 1.0).
+ * `GET` and `POST logout`: ends the session here, revokes its tokens, and redirects to the IdP's logout page (OpenID
+ * Connect RP-Initiated Logout 1.0).
  */
 export async function logout(strategy: Strategy, deps: RouteDeps, req: Request, res: Response): Promise<void> {
   const { host } = deps
