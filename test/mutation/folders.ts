@@ -32,7 +32,7 @@ export const FOLDERS: readonly MutatedFolder[] = [
     tests: [
       'test/plugin/config/rules',
       'test/plugin/config/credentials',
-      ...filesIn('test/plugin/config', ['client', 'custom', 'groups', 'inferred-presets', 'issuer', 'read']),
+      ...filesIn('test/plugin/config', ['client', 'custom', 'domains', 'groups', 'inferred-presets', 'issuer', 'read']),
     ],
   },
   {

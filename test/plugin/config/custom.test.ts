@@ -1,5 +1,14 @@
 import { expect } from 'chai'
-import { CLIENT, ISSUER, itReadsMembers, MINIMAL, problemPaths, settingsOf, warningsOf } from './single-domain.ts'
+import {
+  CLIENT,
+  ISSUER,
+  itReadsMembers,
+  MINIMAL,
+  problemPaths,
+  readOne,
+  settingsOf,
+  warningsOf,
+} from './single-domain.ts'
 
 const GOOGLE_ID = '12345-abc.apps.googleusercontent.com'
 const TENANT = '7d2b5b3a-1111-4222-8333-123456789abc'
@@ -265,11 +274,20 @@ describe('claim that identifies users', () => {
       { uuid: 'email' },
       { uuid: 'upn', email: 'upn' },
       { uuid: 'emails.0' },
+      { uuid: 'emails.12' },
       { uuid: 'person.mail' },
     ]) {
       expect(claims(names)).to.deep.equal(['changing_id custom.claims.uuid'])
     }
     for (const names of [{}, { uuid: 'sub' }, { email: 'upn' }]) expect(claims(names)).to.deep.equal([])
+  })
+
+  it('the warning about e-mail addresses as ids says whether unverified users are refused', () => {
+    const remedyOf = (claims: object) => readOne({ ...MINIMAL, custom: { claims } }).warnings[0]?.remedy
+    for (const claims of [{ uuid: 'email' }, { uuid: 'email', email: 'mail' }, { uuid: 'upn', email: 'upn' }]) {
+      expect(remedyOf(claims), JSON.stringify(claims)).to.match(/`email_verified` is false are refused\.$/)
+    }
+    expect(remedyOf({ uuid: 'mail' })).to.match(/identified by this address\.$/)
   })
 
   // Shows: plugin 5.3.
@@ -282,7 +300,7 @@ describe('claim that identifies users', () => {
 
   // Shows: plugin 5.3.
   it('warns of a custom.claims.uuid other than sub, because old accounts may use sub', () => {
-    for (const uuid of ['oid', 'employee.number', 'extension_upnx']) {
+    for (const uuid of ['oid', 'employee.number', 'extension_upnx', 'upn.x1', 'upn.1x']) {
       const oidc = { ...MINIMAL, custom: { claims: { uuid } } }
       expect(warningsOf(oidc), uuid).to.deep.equal(['other_id custom.claims.uuid'])
     }

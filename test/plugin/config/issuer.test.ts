@@ -104,7 +104,7 @@ describe('issuer setting', () => {
 
   it('accepts an issuer on plain HTTP only on loopback', () => {
     const issuerOn = (host: string) => ({ ...MINIMAL, issuer: `http://${host}:9000` })
-    for (const host of ['localhost', '127.0.0.1', '127.255.1.2', '[::1]', '127.1'])
+    for (const host of ['localhost', '127.0.0.1', '127.255.100.200', '[::1]', '127.1'])
       expect(settingsOf(issuerOn(host)).issuer.issuer).to.equal(`http://${host}:9000`)
     const elsewhere = ['127.0.0.1.example.com', 'localhost.example.com', '128.0.0.1', '[::2]', '0.0.0.0', '10.0.0.1']
     for (const host of elsewhere) expect(problemPaths(issuerOn(host)), host).to.deep.equal(['issuer'])
