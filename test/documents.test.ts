@@ -12,16 +12,16 @@ const SHIPPED = (JSON.parse(readDocument('package.json')) as { files: readonly s
 
 interface Link {
   readonly from: string
-  /** The target as the page has it. */
+  /** The target as written on the page. */
   readonly target: string
-  /** From the root of the project. */
+  /** The path of the target from the root of the project. */
   readonly path: string
   readonly anchor: string | undefined
 }
 
 const withoutCode = (text: string) => text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '').replaceAll(/`[^`\n]*`/g, '')
 
-/** Without links to other sites. */
+/** Returns the links of a page, without those to other sites. */
 function linksOf({ path: from, text }: Document): readonly Link[] {
   return [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
     if (/^https?:/.test(target)) return []

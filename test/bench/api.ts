@@ -10,7 +10,7 @@ import { claim } from './stations.ts'
 import { bareUpstream } from './upstream.ts'
 
 const STATIONS = 5000
-/** Number of stations in the small file. Of the large file, as many stations call when the two are compared. */
+/** Number of stations in the small file. For the comparison, as many stations of the large file send requests. */
 const FEW = 100
 const MESSAGES_EACH = 50
 const MESSAGES_PER_SECOND = 1000

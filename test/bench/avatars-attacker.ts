@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** Orders for the attacking program. */
+/** Parameters of the attacking program. */
 export interface AttackOrder {
   readonly port: number
   /** Complete requests with headers and body. Each address sends all of them. */

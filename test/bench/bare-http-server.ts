@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { connect } from 'node:net'
 import { onLoopback } from '../support/on-loopback.ts'
 
-/** Orders for the server at its start. */
+/** Parameters of the server at its start. */
 interface BareOrder {
   /** Headers of the answer to every known station. */
   readonly headers: Readonly<Record<string, string>>

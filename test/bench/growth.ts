@@ -45,7 +45,7 @@ const ADD = `
   INSERT INTO message (time, station, source, seq_id, text, received_at)
   SELECT ?2 + key, value, 'K' || (?2 + key) % 977 || 'ABC-7', key, randomblob(60), ?2 FROM json_each(?1)`
 
-/** Measurements at one size. */
+/** Figures for one number of stations. */
 type Figures = Readonly<Record<keyof typeof UNITS, number | Figure>>
 
 /** Unit of each figure, and whether it should stay constant or grow with the number of stations. */

@@ -16,7 +16,7 @@ export interface Requests {
   readonly takesCursors: boolean
 }
 
-/** Orders for the load program. */
+/** Parameters of the load program. */
 export interface LoadOrder extends Requests {
   /** Process id of the server. */
   readonly pid: number | undefined

@@ -12,7 +12,7 @@ const MOST_MS = 60_000
 const ASK_EVERY_MS = 1000
 /** Limit of messages in flight. */
 const AT_ONCE = 10_000
-/** Distance between the first message numbers of two processes: more than one process receives. */
+/** Distance between the first message numbers of two processes, so that no two messages have the same number. */
 const MESSAGES_APART = 100_000_000
 /** The only station that acknowledges messages. */
 const ACKNOWLEDGING = 'B999X'

@@ -21,7 +21,7 @@ export interface Figure {
   readonly steady: boolean
 }
 
-/** Returns a row without a peer. @param product the figure, with its steadiness if it is of windows */
+/** Returns a benchmark row without a peer. @param product the figure, with its steadiness if it is of windows */
 export function alone(name: string, unit: string, product: number | Figure): Measurement {
   const { value, steady } = typeof product === 'number' ? { value: product, steady: null } : product
   return { name, unit, ours: value, peer: null, peerName: null, ratio: null, steady }

@@ -82,7 +82,7 @@ export async function meshSessionsBench(): Promise<readonly Measurement[]> {
 
 type Session = Awaited<ReturnType<typeof realSession>>
 
-/** Returns a session from a real login, and its token record; undefined if it has none. */
+/** Returns a session from a real login, and its token record. `record` is undefined if the session has no tokens. */
 async function realSession(setup: MeshSetup) {
   await allowRenewals(setup)
   const session = sessionOf(await visitorOf(setup, setup.person({ groups: ['everybody'] })), setup.url)

@@ -74,8 +74,8 @@ function chunksOf(lines: readonly string[]): readonly Buffer[] {
 }
 
 /**
- * Returns message lines as a `g/` filter passes them: each path with each text and number, ten times, between changing
- * stations.
+ * Returns message lines as a `g/` filter passes them: all combinations of path, text and number, ten times, with
+ * changing stations.
  */
 function messageLines(): string[] {
   const lines: string[] = []

@@ -2,7 +2,7 @@ import { type ClientHttp2Session, connect } from 'node:http2'
 import { Agent, request } from 'node:https'
 import type { KeptPush, PushService } from './push-gateway-server.ts'
 
-/** Orders for the peer: the gateway, the pushes to send, and the limit of pushes in flight. */
+/** Parameters of the peer: the gateway, the pushes to send, and the limit of pushes in flight. */
 interface PeerOrder {
   readonly service: PushService
   readonly port: number

@@ -23,7 +23,7 @@ const SERVICES = [
   {
     service: 'fcm',
     platform: 'android',
-    /** The same limit as the sidecar's. */
+    /** Limit of pushes in flight, as in the sidecar. */
     inFlight: 100,
     peerName: 'bare node:https, 100 in flight too: builds no request, reads no database, notes no answer',
   },

@@ -183,7 +183,7 @@ async function startMember(database: string, instance: string) {
 
 const isListening = ({ server }: Member): boolean => server.clients().length > 0
 
-/** Resolves once as many instances listen as should. */
+/** Resolves once {@link LISTENERS} instances are logged in to APRS-IS. */
 async function listening(members: readonly Member[]): Promise<void> {
   const late = AbortSignal.timeout(MOST_MS)
   while (members.filter(isListening).length < LISTENERS) {

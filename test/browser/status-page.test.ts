@@ -131,7 +131,7 @@ describe("the sidecar's status page in a browser", () => {
       for (const text of texts) {
         const box = await text.boundingBox()
         expect(box?.x).to.be.within(0, 40)
-        // Nearly the whole width belongs to the text of the event.
+        // The text of the event has nearly the whole width.
         expect(box?.width).to.be.within(320, 390)
         expect(await text.evaluate((element) => element.scrollWidth - element.clientWidth)).to.equal(0)
       }

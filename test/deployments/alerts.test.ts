@@ -37,13 +37,13 @@ describe('The alert rules in Prometheus', () => {
     for (const close of closing.splice(0).reverse()) await close()
   })
 
-  /** Asks `target` every 3 s, and judges by `rules` each second. @returns the alerts there are */
+  /** Starts Prometheus. It reads `target` every 3 s and evaluates `rules` every second. @returns the current alerts */
   async function startPrometheus(target: string, rules: string): Promise<() => Promise<readonly Alert[]>> {
     const { path, write, remove } = await createFolder('mesh-companion-prometheus')
     closing.push(remove)
     const port = await freePort()
     const config = {
-      // An answer takes some seconds while the database gives none of its numbers.
+      // While the database does not return its figures, the sidecar takes some seconds to answer.
       global: { scrape_interval: '3s', evaluation_interval: '1s' },
       rule_files: [await write('alerts.yml', rules)],
       scrape_configs: [{ job_name: 'mesh-companion', static_configs: [{ targets: [target] }] }],
@@ -81,7 +81,7 @@ describe('The alert rules in Prometheus', () => {
     )
     closing.push(sidecar.close)
     const rules = await readFile(new URL('../../sidecar/deploy/alerts.yml', import.meta.url), 'utf8')
-    // A minute of theirs is a second.
+    // Shortens each minute of the rules to a second.
     const alerts = await startPrometheus(new URL(sidecar.adminUrl).host, rules.replaceAll(/^( +for: \d+)m$/gm, '$1s'))
     const fires = async () =>
       (await alerts()).some(

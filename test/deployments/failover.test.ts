@@ -19,14 +19,14 @@ import {
   waitFor,
 } from './support/primary-and-standby.ts'
 
-/** Looks ten times as often; the server's time is real. */
+/** Divides delays under 10 s by ten. A fake clock would not work, because the time of PostgreSQL is real. */
 const HASTY: Clock = {
   ...systemClock,
   after: (delayMs, task) => systemClock.after(delayMs < 10_000 ? delayMs / 10 : delayMs, task),
 }
 /**
- * The same, and from `rest` on without what comes every second or five: a probe that waits for a standby holds the row
- * for which messages wait. Not before: a start that is tried again comes after a second, too.
+ * Returns a clock like {@link HASTY} that drops tasks with a delay of 1 or 5 s after `rest`. Otherwise a probe that
+ * waits for the standby would lock the row for which messages wait. Before `rest`, a retried start needs such a delay.
  */
 function restful() {
   let rests = false
@@ -37,7 +37,7 @@ function restful() {
   }
   return {
     clock,
-    /** Resolves once none is under way any more. */
+    /** Begins to drop these tasks. Resolves once no probe is running. */
     rest(store: Store): Promise<void> {
       rests = true
       return store.probe()
@@ -111,7 +111,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
     }
   }
 
-  /** A phone that goes from cursor to cursor; what it was given, in order. */
+  /** A phone that syncs from its last cursor. `given`: the texts that it received, in order. */
   function phone(store: Store) {
     let since = 0
     const records: string[] = []
@@ -161,7 +161,7 @@ describe('The sidecar during a PostgreSQL failover', function () {
     await say(store, 'two')
     const fresh = await open(both(), 'two')
     expect(texts((await newer(fresh, 'N0CALL')).messages)).to.deep.equal(['one', 'two'])
-    // Alone there, the old one is refused.
+    // The store refuses the old primary even if no other server runs.
     await pair.standby.kill()
     const waiting = say(store, 'three')
     await until(async () => store.fault() === 'database_older')
@@ -269,13 +269,13 @@ describe('The sidecar during a PostgreSQL failover', function () {
     await pair.standby.kill()
     await say(firstStore, 'lost')
     await firstStore.stations.register(registration('K1LOST'))
-    // In the memory of the first alone.
+    // Only the first cache now has the message `lost`.
     await rings[0]?.since('N0CALL', '', 0)
     await pair.primary.kill()
     await pair.standby.startAgain()
     await promote(pair.standby)
     await say(two, 'after')
-    // The first read of each meets a connection that was cut.
+    // The first read of each store fails if its connection was cut.
     for (const store of [firstStore, two])
       await until(() =>
         newer(store, 'N0CALL').then(

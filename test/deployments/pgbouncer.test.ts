@@ -59,7 +59,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
     for (const close of closing.splice(0).reverse()) await close()
   })
 
-  /** The page's file, for this database; `changes` of it in turn. */
+  /** Returns the page's file for this database, and replaces each of `changes` in it. */
   function pageWith(...changes: readonly (readonly [string, string])[]): string {
     const { port, pathname } = new URL(address)
     const places = [
@@ -74,7 +74,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
     }, PAGE)
   }
 
-  /** Starts it by this file, with PORT in it. @returns the port */
+  /** Starts PgBouncer with this file, on a free port instead of PORT. @returns the port */
   async function pooler(ini: string): Promise<number> {
     const port = await freePort()
     const { path, remove } = await createFolder('mesh-companion-pgbouncer')
@@ -120,7 +120,7 @@ describe('PgBouncer in front of PostgreSQL', () => {
 
   // Shows: sidecar P1.10.
   it('sidecars start and sync through PgBouncer with the documented configuration', async () => {
-    // A start without the schema setting would have left its functions there.
+    // A leftover in `public`, as from a start that did not set the schema.
     await runAt(address, 'CREATE FUNCTION public.now_ms() RETURNS bigint LANGUAGE sql AS $$ SELECT 0::bigint $$')
     const bouncer = await pooler(pageWith())
     const [a, b] = [await start(bouncer, 'a'), await start(bouncer, 'b')]

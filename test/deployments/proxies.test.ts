@@ -21,7 +21,7 @@ const run = promisify(execFile)
 const PAGE = readDocument('sidecar/docs/behind-a-proxy.md')
 const LISTEN = (JSON.parse(siteOnPage(PAGE, 'json', {})) as { listen: object }).listen
 const LANGUAGES = { nginx: 'nginx', Apache: 'apache', Caddy: 'caddyfile', HAProxy: 'haproxy' } as const
-/** More than the 120 a minute that a client may ask each of two sidecars. */
+/** More requests than two sidecars accept from one client: each accepts 120 a minute. */
 const FLOOD = 400
 const OTHERS = 6
 const CALLS = 25
@@ -56,8 +56,8 @@ describe('A proxy in front of sidecars', function () {
   })
 
   /**
-   * A client on an address of its own, of the whole of 127.0.0.0/8. Its calls give the status, or the code of the
-   * error.
+   * Returns a client with its own address in 127.0.0.0/8. Its requests resolve with the status, or with the code of the
+   * connection error.
    */
   function caller(localAddress: string) {
     const agent = new Agent({ keepAlive: true, maxSockets: 4, localAddress, rejectUnauthorized: false })
@@ -93,7 +93,7 @@ describe('A proxy in front of sidecars', function () {
     return started
   }
 
-  /** Skips the test where there can be none. */
+  /** Starts the proxy. Skips the test if the proxy is not available. */
   async function start(test: Mocha.Context, name: ProxyName, site: string): Promise<void> {
     const running = await startProxy(name, site, port)
     if (typeof running === 'string') {
@@ -103,7 +103,7 @@ describe('A proxy in front of sidecars', function () {
     proxy = running
   }
 
-  /** The site of the page, for sidecars at these ports. If there is only one, the second line is removed. */
+  /** Returns the page's site for sidecars at these ports. For one sidecar, it removes the line of the second one. */
   function siteOf(name: ProxyName, [one = 0, two]: readonly number[]): string {
     const files = {
       '/etc/ssl/push/fullchain.pem': join(folder, 'chain.pem'),
@@ -132,7 +132,7 @@ describe('A proxy in front of sidecars', function () {
         const flooder = caller('127.0.1.1')
         const flood = Promise.all(
           Array.from({ length: FLOOD }, (_, index) =>
-            // A made-up `X-Forwarded-For` makes it no other client.
+            // Made-up addresses in `X-Forwarded-For` must not give the flooder the limits of other clients.
             flooder('/v1/register', registration('N1CALL'), { 'X-Forwarded-For': `203.0.113.${index % 250}` }),
           ),
         )
@@ -205,7 +205,7 @@ describe('A proxy in front of sidecars', function () {
     return { relay, database }
   }
 
-  /** The configuration that is shipped, for two instances of three; of the third there is no address. */
+  /** Returns the shipped configuration, which is for three instances. Only two get an address. */
   function shippedSite(api: number, admin: number): string {
     const places = [
       ['bind :443', `bind 127.0.0.1:${port}`],
@@ -220,7 +220,7 @@ describe('A proxy in front of sidecars', function () {
     }, readDocument('sidecar/deploy/several/haproxy.cfg'))
   }
 
-  /** Phones on addresses of their own. Each resolves with the status of a heartbeat. */
+  /** Returns phones with different addresses: functions that send a heartbeat and resolve with its status. */
   function phones() {
     return Array.from({ length: 20 }, (_, index) => {
       const stranger = caller(`127.0.4.${index + 1}`)
@@ -242,7 +242,7 @@ describe('A proxy in front of sidecars', function () {
 
   // Shows: sidecar P1.12.
   it('the shipped HAProxy file removes an instance that cannot reach its database', async function () {
-    // The check asks all of them at one port, so that each has an address.
+    // HAProxy checks all instances at one port, so each needs its own address.
     const [api, admin] = [await freePort(), await freePort()]
     const { relay } = await pair([api, api], admin)
     await start(this, 'HAProxy', shippedSite(api, admin))
@@ -251,7 +251,7 @@ describe('A proxy in front of sidecars', function () {
     expect(await proxy?.output()).to.include('Server sidecars/two is DOWN')
   })
 
-  /** Expects this status for requests of strangers, while heartbeats of phones in between all get 200. */
+  /** Expects `status` for the requests of `refused`, and 200 for the heartbeats that phones send in between. */
   async function expectRefusedAlone(refused: () => Promise<number | string>, status: number): Promise<void> {
     const all = phones()
     for (let round = 0; round < 10; round += 1) {
@@ -278,9 +278,9 @@ describe('A proxy in front of sidecars', function () {
       expect(await stranger('/v1/register', registration('X1X'))).to.equal(200)
       expect(new Set(await Promise.all(phones().map((heartbeat) => heartbeat())))).to.deep.equal(new Set([200]))
 
-      // Full.
+      // The sidecar has its maximum number of stations.
       await expectRefusedAlone(() => stranger('/v1/register', registration('K1NEW')), 503)
-      // Overloaded, as PostgreSQL says it of itself.
+      // PostgreSQL reports that it is overloaded.
       await runAt(
         database,
         `CREATE FUNCTION overloaded() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE '53000'; END $$;
@@ -289,7 +289,7 @@ describe('A proxy in front of sidecars', function () {
       )
       const overload = () => stranger('/v1/register', registration('X1X', { pushToken: 'overload' }))
       await expectRefusedAlone(overload, 503)
-      // Over its limit.
+      // The client exceeds its rate limit.
       const flooder = caller('127.0.5.2')
       const flood = () => flooder('/v1/register', registration('X1X'))
       await Promise.all(Array.from({ length: 210 }, flood))

@@ -6,7 +6,7 @@ export interface FuzzOptions {
   /** The same seed tries the same inputs. */
   readonly seed: number
   readonly inputs: number
-  /** Ends earlier, after so many milliseconds. */
+  /** Time limit in milliseconds. Default: none. */
   readonly limitMs?: number
 }
 

@@ -1,9 +1,6 @@
 import fc from 'fast-check'
 
-/**
- * What parsers stumble over: ends of lines and texts, delimiters, half characters, what terminals obey, and much of
- * something.
- */
+/** Texts that often break parsers: line ends, control characters, delimiters, odd numbers and long repetitions. */
 const ODD = [
   ...['\0', '\r', '\n', '\r\n', '\x1c', '\x7f', '\x1b[2J', ' ', '\t'],
   ...[':', '>', '{', '}', '*', '/', '-0', '-', ',', '"', '\\', '[', ']', ';', '=', '%00', '..', '::'],
@@ -14,7 +11,7 @@ const HALVES = [Buffer.of(0xff), Buffer.of(0xc3), Buffer.of(0x80), Buffer.of(0xe
 
 type Change = (bytes: Buffer) => Buffer
 
-/** Places are numbers that any length is divided by, so that a change fits every input. */
+/** Position of a change. It is taken modulo the length of the input, so that each change fits every input. */
 const place = fc.nat(1_000_000)
 const size = fc.integer({ min: 1, max: 12 })
 
@@ -46,7 +43,7 @@ function changes(samples: readonly Buffer[]): fc.Arbitrary<Change> {
   )
 }
 
-/** Samples with a few changes each, and now and then bytes of any kind. */
+/** Generates samples with up to six changes each. One input in ten is random bytes instead. */
 export function mutated(samples: readonly Buffer[]): fc.Arbitrary<Buffer> {
   const changed = fc
     .tuple(fc.constantFrom(...samples), fc.array(changes(samples), { maxLength: 6 }))

@@ -5,7 +5,7 @@ import { keepCase } from './cases.ts'
 import { tryProperties } from './properties.ts'
 import { TARGETS } from './targets/all.ts'
 
-/** At least so many rounds over all targets, in which each gets the same time. */
+/** Minimum number of rounds. In each round, all targets get the same time. */
 const ROUNDS = 4
 const LONGEST_TURN_MS = 30_000
 

@@ -1,8 +1,8 @@
 /** Code that takes input from outside, and what must hold for every input. */
 export interface Target {
-  /** Also the folder of its cases. */
+  /** Name of the target, and of the folder with its cases. */
   readonly name: string
-  /** Inputs as they should be: most of what is tried is one of them, changed. */
+  /** Typical inputs. Most inputs that are tried are changed copies of them. */
   readonly samples: readonly Buffer[]
   open(): Promise<Subject>
 }
@@ -13,7 +13,7 @@ export interface Subject {
   close(): Promise<void>
 }
 
-/** A target that is a pure rule. */
+/** Returns a target whose check is a function without state. */
 export function pure(name: string, samples: readonly (string | Buffer)[], check: (input: Buffer) => void): Target {
   return {
     name,

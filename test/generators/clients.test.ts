@@ -22,7 +22,7 @@ describe('A client generated from openapi.json', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'generated-client-'))
     whole = await startWholeSidecar()
-    // Register with the token that the generated clients use. A device with a changed token stays when it unregisters.
+    // Register with the token that the generated clients use. Unregistering keeps a device whose token has changed.
     await whole.register('N0CALL', { pushToken: 'token', wantAcks: true })
     await whole.receive('W1AW', 'N0CALL-7', 'ack7')
     await whole.receive('W1AW', 'N0CALL-7', 'Good morning{12')
@@ -122,7 +122,7 @@ describe('A client generated from openapi.json', () => {
     await expectSeen(() => run(folder, process.execPath, ['phone.mjs', address(), IMAGE, HASH]))
   })
 
-  // Without the compiler for code that runs long: nothing here does, and it takes half of the time.
+  // Disable the optimizing compiler: these programs end too soon to profit, and it would take half of the time.
   const java = (words: readonly string[]) =>
     run(folder, 'java', ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', ...words])
 

@@ -10,18 +10,18 @@ import { installPackages, needPrograms } from '../idps/support/system-packages.t
 
 const LIMIT_MS = 400_000
 
-/** A folder with what makes clients in a language; or why it cannot be had. */
+/** The folder with the tools for clients in one language, or the reason why the tools are missing. */
 export type Tools =
   | { readonly kind: 'installed'; readonly folder: string }
   | { readonly kind: 'missing'; readonly reason: string }
 
-/** Runs a program in a folder; rejects with what it says where it fails. @returns what it prints */
+/** Runs a program in a folder. Rejects with its error output if it fails. @returns what it prints */
 export async function run(folder: string, program: string, words: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(program, words, { cwd: folder, timeout: LIMIT_MS })
   return stdout
 }
 
-/** `tools/`: the generator and the Kotlin compiler; `client/`: what a client in Kotlin runs with. */
+/** `tools/` has the generator and the Kotlin compiler, `client/` the libraries of a Kotlin client. */
 export function javaTools(): Promise<Tools> {
   return kept('kotlin', 'pom.xml', { java: 'openjdk-17-jre-headless', mvn: 'maven' }, async (folder) => {
     for (const [scope, to] of [
@@ -34,11 +34,11 @@ export function javaTools(): Promise<Tools> {
   })
 }
 
-/** `venv/bin/`: the generator, and the Python that has what a client runs with. */
+/** `venv/bin/` has the generator, and a Python with the libraries of a client. */
 export function pythonTools(): Promise<Tools> {
   return kept('python', 'requirements.txt', { python3: 'python3' }, async (folder) => {
     const make = () => run(folder, 'python3', ['-m', 'venv', 'venv'])
-    // Debian has Python without what a folder of its own needs.
+    // Debian's Python lacks the module that creates virtual environments.
     await make().catch(async () => {
       const missing = await installPackages(['python3-venv'])
       if (missing !== undefined) throw new Error(missing)

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { runAt } from '../../sidecar/store/postgres/shared-server.ts'
 import { type Postgres, startPostgres } from '../../support/postgres.ts'
 
-/** Two servers; one follows the other. */
+/** A PostgreSQL server and a standby that replicates it. */
 export interface PrimaryAndStandby {
   readonly primary: Postgres
   readonly standby: Postgres
@@ -12,13 +12,13 @@ export interface PrimaryAndStandby {
 const NAMED = 'standby'
 /** Longest wait, on a busy machine. */
 const LIMIT_MS = 60_000
-/** Pause between two questions. */
+/** Pause between two checks of a condition. */
 const EVERY_MS = 15
 
-/** The primary answers once the standby has what is committed, where that is `synchronous`. */
+/** Starts both. If `synchronous` is set, the primary confirms a commit only once the standby has it. */
 export async function startPrimaryAndStandby(synchronous: boolean): Promise<PrimaryAndStandby> {
   const primary = await startPostgres()
-  // A copy of its data stands for the disk of a machine that died.
+  // The standby starts from the files of the killed primary, as if from the disk of a crashed machine.
   await primary.kill()
   const { port } = new URL(primary.address)
   const follows = `primary_conninfo=host=127.0.0.1 port=${port} user=mesh application_name=${NAMED}`
@@ -39,7 +39,7 @@ export async function startPrimaryAndStandby(synchronous: boolean): Promise<Prim
   return pair
 }
 
-/** Has it answer once the standby of that name has what is committed; with none, at once. */
+/** Makes the server confirm a commit only once the standby `name` has it. With an empty name, it confirms at once. */
 export async function waitFor({ address }: Postgres, name: string): Promise<void> {
   await runAt(address, `ALTER SYSTEM SET synchronous_standby_names = '${name}'`)
   await runAt(address, 'SELECT pg_reload_conf()')
@@ -55,15 +55,14 @@ export async function following({ primary }: Pick<PrimaryAndStandby, 'primary'>)
   )
 }
 
-/** Resolves once it takes writes. */
+/** Makes a standby the primary. Resolves once it accepts writes. */
 export async function promote({ address }: Postgres): Promise<void> {
-  // A statement that waits for it is broken off at times, where what is replayed meanwhile takes away what it might
-  // see.
+  // Does not let `pg_promote` wait: PostgreSQL may cancel a waiting statement that conflicts with replayed changes.
   await runAt(address, 'SELECT pg_promote(false)')
   await until(async () => (await runAt(address, 'SELECT pg_is_in_recovery() AS standby'))[0]?.standby === false)
 }
 
-/** Has all processes of a server stand still, or go on. */
+/** Suspends or resumes all processes of a server. */
 export async function freeze(server: Postgres, signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
   const pid = server.pid()
   if (pid === undefined) return
@@ -71,7 +70,7 @@ export async function freeze(server: Postgres, signal: 'SIGSTOP' | 'SIGCONT'): P
   for (const processId of [pid, ...children.trim().split(' ').filter(Boolean).map(Number)]) signalTo(processId, signal)
 }
 
-/** One that has just ended needs none. */
+/** Sends a signal to a process, unless the process has just ended. */
 function signalTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
@@ -80,7 +79,7 @@ function signalTo(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Asks again and again until the condition holds. */
+/** Checks the condition repeatedly until it holds. Throws after a minute. */
 export async function until(condition: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + LIMIT_MS
   while (!(await condition())) {

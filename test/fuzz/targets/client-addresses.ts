@@ -12,7 +12,7 @@ const SAMPLES = [
 const DIRECT = clientAddressBy(true)
 const LISTED = clientAddressBy(['10.0.0.0/8', '::1'])
 
-/** `X-Forwarded-For` of any client: the client's address is always one bounded text. */
+/** The header `X-Forwarded-For` from any client: it always yields one address of at most 45 characters. */
 export const clientAddresses = pure('client-addresses', SAMPLES, (input) => {
   const header = input.toString('latin1')
   for (const clientOf of [DIRECT, LISTED]) expect(clientOf('10.0.0.1', header)).to.match(/^[\da-f.:/]{1,45}$/i)

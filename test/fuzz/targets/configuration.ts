@@ -14,7 +14,7 @@ const SAMPLES = [
   },
 ].map((config) => JSON.stringify(config))
 
-/** The configuration file: settings, or mistakes that each say where, what and what to do. */
+/** The configuration file: it yields settings, or problems that each have a path, a reason and a remedy. */
 export const configuration = pure('configuration', SAMPLES, (input) => {
   const outcome = settingsFrom(input.toString(), '/nowhere')
   if ('settings' in outcome) {

@@ -34,7 +34,7 @@ const SAMPLES = [
   request('POST http://push.example.org/v1/sync?x=1 HTTP/1.0', '{}', 'Content-Length: 2'),
 ]
 
-/** Bytes on a connection: answers in JSON with a known status, or none; and the next client is served. */
+/** Bytes on a connection: the API answers with a known status or not at all, and still serves the next client. */
 export const httpRequests: Target = {
   name: 'http-requests',
   samples: [...SAMPLES, Buffer.concat(SAMPLES.slice(0, 3))],
@@ -60,7 +60,7 @@ async function exchange(port: number, input: Buffer): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   const chunks: Buffer[] = []
   socket.on('data', (chunk) => chunks.push(chunk))
-  // A reset is an end like any other here.
+  // A reset ends the connection like a normal close.
   socket.on('error', () => socket.destroy())
   socket.end(input)
   await once(socket, 'close', { signal: AbortSignal.timeout(HANGS_MS) })

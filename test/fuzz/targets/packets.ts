@@ -16,7 +16,7 @@ const SAMPLES = [
   'N9CALL>APRS::N0CALL-7 :Grüße {é',
 ]
 
-/** Lines from the network: what is read of one can be stored, shown and answered without harm. */
+/** Lines from APRS-IS: everything parsed from a line is safe to store, to show and to answer. */
 export const packets = pure('packets', SAMPLES, (bytes) => {
   const line = bytes.toString('latin1')
   const packet = parsePacket(line)

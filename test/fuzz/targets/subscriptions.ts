@@ -10,7 +10,7 @@ const KEYS = { p256dh: createECDH('prime256v1').generateKeys('base64url'), auth:
 const HOSTS = ['push.example.org', '8.8.8.8', '[2001:4860:4860::8888]:8443', '127.0.0.1', '[::ffff:10.0.0.1]']
 const SAMPLES = HOSTS.map((host) => JSON.stringify({ endpoint: `https://${host}/send/abc?x=1`, keys: KEYS }))
 
-/** Subscriptions of phones, and files of keys: read again as they were, and never to a private address. */
+/** Push subscriptions and VAPID key files: accepted subscriptions have no private address and survive a round trip. */
 export const subscriptions = pure('subscriptions', [...SAMPLES, JSON.stringify(makeVapidKeys())], (input) => {
   const text = input.toString()
   parseVapidKeys(text)

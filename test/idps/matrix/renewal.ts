@@ -57,7 +57,7 @@ export const RENEWAL = {
   renewal_disabled: afterEvent('renewal_disabled', {}, ({ idp }) => idp.disable(ALICE)),
   renewal_deleted: afterEvent('renewal_deleted', {}, act('delete')),
   renewal_ended: afterEvent('renewal_ended', {}, ({ idp }) => idp.endSessions?.(ALICE, 'all')),
-  // Meanwhile, the session is not used.
+  // The session stays unused until its refresh token has expired.
   renewal_idle: afterEvent('renewal_idle', { lifeS: LIFE_S }, async ({ idp }) => {
     if (idp.acts?.age) return idp.acts.age(ALICE)
     const end = Date.now() + (LIFE_S + 1) * 1000

@@ -107,7 +107,8 @@ async function provider(program: string): Promise<RealIdp> {
 }
 
 /**
- * Without a refresh token, the host checks the session by its access token. That finds more changes while it is valid.
+ * Without a refresh token, the host checks the session by its access token. Until that token expires, such a check
+ * finds more changes.
  */
 const asksForRefreshToken = ({ rotates, lifeS }: NonNullable<ClientRegistration['renewal']> = {}) =>
   rotates !== undefined || lifeS !== undefined

@@ -26,7 +26,7 @@ runMatrix(canaille, (bench) => {
 
   it('Canaille answers a hybrid login in the fragment', async () => {
     const { trail } = await signInCleanly(bench(), { both: { response_types: ['code id_token'] } })
-    // The query holds only the issuer's name.
+    // Only the issuer is in the query.
     const callback = trail.find(({ pathname }) => pathname === '/auth-oidc-callback')
     expect([...(callback?.searchParams.keys() ?? [])]).to.deep.equal(['iss'])
   })
