@@ -14,13 +14,19 @@ Module._load = function (name, ...rest) {
 }`)}`
 
 describe('The demo without the SQLite library', () => {
-  it("npm start exits with 78 and names the remedy if SQLite's library is missing", () => {
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--import', WITHOUT_LIBRARY, ...TYPESCRIPT, 'fixtures/start.ts', '--smoke'],
-      { cwd: ROOT, encoding: 'utf8' },
-    )
-    expect({ status, stdout }).to.deep.equal({ status: 78, stdout: '' })
-    expect(stderr).to.match(/^SQLite's library is not there\..*"npm rebuild sqlite3"[^\n]*\n$/)
-  })
+  for (const [command, file, ...args] of [
+    ['npm start', 'fixtures/start.ts', '--smoke'],
+    ['npm run example', 'fixtures/example/main.ts', '--port', '0', '--accounts', ':memory:'],
+    ['npm run host', 'fixtures/host/main.ts', '--config', 'config.json'],
+  ] as const) {
+    it(`${command} exits with 78 and names the remedy if SQLite's library is missing`, () => {
+      const { status, stdout, stderr } = spawnSync(
+        process.execPath,
+        ['--import', WITHOUT_LIBRARY, ...TYPESCRIPT, file, ...args],
+        { cwd: ROOT, encoding: 'utf8', timeout: 30_000 },
+      )
+      expect({ status, stdout }).to.deep.equal({ status: 78, stdout: '' })
+      expect(stderr).to.match(/^SQLite's library is not there\..*"npm rebuild sqlite3"[^\n]*\n$/)
+    })
+  }
 })
