@@ -42,6 +42,10 @@ describe('npm run fixtures', () => {
     try {
       const [, name = '', password = ''] = /^ {2}(alice), password (\S+),/m.exec(page) ?? []
       expect((await browser.login(host.url, name, password)).url).to.equal(host.url)
+      const { id } = JSON.parse((await browser.get(`${host.url}api/me`)).body) as { id: string }
+      expect(page).to.include(`alice, password ${password}, account ${id}, in `)
+      const [, endSession = ''] = /open (\S+\/session\/end);/.exec(page) ?? []
+      expect((await browser.get(endSession)).body).to.include('form')
     } finally {
       browser.close()
       await host.close()
