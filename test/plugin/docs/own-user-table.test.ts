@@ -39,13 +39,23 @@ describe('documented host with its own user table', () => {
       expect(await accounts.find('', EXISTING)).to.deep.equal(updated)
 
       const mallory = { id: NEW, name: 'Mallory', email: 'bob@example.test', emailVerified: false }
-      expect(String(await errorOf(Promise.resolve(accounts.create('', mallory))))).to.match(/UNIQUE constraint/)
-      expect(await accounts.find('', NEW)).to.equal(undefined)
-      await accounts.create('', { ...mallory, email: null })
-      expect(await accounts.find('', NEW)).to.include({ name: 'Mallory', email: null, siteAdmin: false })
-      expect(String(await errorOf(Promise.resolve(accounts.create('', { ...mallory, email: null }))))).to.match(
-        /UNIQUE/,
-      )
+      const shown: string[] = []
+      const print = console.error
+      console.error = (text: string) => shown.push(text)
+      try {
+        expect(String(await errorOf(Promise.resolve(accounts.create('', mallory))))).to.match(/UNIQUE constraint/)
+        expect(await accounts.find('', NEW)).to.equal(undefined)
+        await accounts.create('', { ...mallory, email: null })
+        expect(await accounts.find('', NEW)).to.include({ name: 'Mallory', email: null, siteAdmin: false })
+        const again = await errorOf(Promise.resolve(accounts.create('', { ...mallory, email: null })))
+        expect(String(again)).to.match(/UNIQUE/)
+      } finally {
+        console.error = print
+      }
+      expect(shown).to.deep.equal([
+        'SQLITE_CONSTRAINT: UNIQUE constraint failed: users.email',
+        'SQLITE_CONSTRAINT: UNIQUE constraint failed: users.oidc_id',
+      ])
       await accounts.setSiteAdmin('', NEW, true)
       expect(await accounts.find('', NEW)).to.include({ siteAdmin: true })
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { LOGIN_ERRORS, MESSAGES } from '../../../plugin/errors.ts'
 import { PRESETS } from '../../../plugin/presets/presets.ts'
 import { routePaths } from '../../../plugin/routes/strategy.ts'
 import { inCode, readDocument, section, tableRows } from '../../support/documents.ts'
@@ -33,5 +34,20 @@ describe('documentation page on using the plugin in an Express server', () => {
     const documented = tableRows(section(PAGE, '## Options of `registerOidc`')).flatMap(([names = '']) => inCode(names))
     const publicOptions = options.filter((name) => name !== 'clock')
     expect(documented).to.have.members([...publicOptions, ...host])
+  })
+  it('the documentation page on Express servers lists the reasons of each code of a failed login', () => {
+    const rows = tableRows(section(PAGE, '## What a failed login shows'))
+    const reasonsOf = new Map(rows.map(([code = '', reasons = '']) => [inCode(code)[0] ?? '', inCode(reasons)]))
+    expect([...reasonsOf.keys()]).to.have.members(Object.keys(MESSAGES))
+    expect(reasonsOf.get('sign_in_cancelled')).to.deep.equal(['provider_error'])
+    // No login ends with these codes.
+    const others = ['introspection_failed', 'logout_token_invalid', 'revocation_failed']
+    for (const [code, reasons] of reasonsOf) {
+      if (code === 'sign_in_cancelled') continue
+      const expected = Object.entries(LOGIN_ERRORS).filter(
+        ([name, { message }]) => message === code && !others.includes(name),
+      )
+      expect(reasons, code).to.have.members(expected.map(([name]) => name))
+    }
   })
 })
