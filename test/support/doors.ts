@@ -4,7 +4,7 @@ import { onLoopback } from './on-loopback.ts'
 /** Extra addresses that lead to the endpoints of an identity provider. They count the requests that use them. */
 export type Doors = Awaited<ReturnType<typeof openDoors>>
 
-/** Opens a server for such addresses. It forwards the requests of servers, and redirects browsers. */
+/** Serves such extra addresses of an IdP. Forwards requests of the host, and redirects browsers. */
 export async function openDoors() {
   const targets = new Map<string, string>()
   const visits = new Map<string, number>()

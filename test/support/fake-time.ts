@@ -12,7 +12,8 @@ export const FAKE_TIME_LIBRARY = existsSync(LIBRARIES)
   : undefined
 
 /**
- * Controls the wall clock of another process through `file`, which that process reads. Its elapsed time is unchanged.
+ * Controls the wall clock of another process through `file`, which that process reads. Its monotonic clock is
+ * unchanged.
  */
 export function fakeTime(library: string, file: string) {
   return {

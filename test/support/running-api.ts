@@ -41,7 +41,7 @@ export interface ApiAnswer {
   readonly headers: IncomingHttpHeaders
   /** The bytes of the body, as received. */
   readonly bytes: Buffer
-  /** Undefined for a compressed answer. */
+  /** Undefined if the answer is compressed. */
   readonly body: JsonBody
 }
 

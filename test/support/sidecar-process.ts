@@ -21,7 +21,7 @@ export async function createSidecarFolder() {
 /** The sidecar's command in its own process, as users run it. */
 export type SidecarProcess = ReturnType<typeof startSidecarProcess>
 
-/** @param main the entry file, which may belong to another version of the sidecar */
+/** @param main path of the entry file, which may belong to another version of the sidecar */
 export function startSidecarProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

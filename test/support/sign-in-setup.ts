@@ -98,7 +98,7 @@ export async function setUp(options: SetupOptions = {}) {
       return {
         person,
         page,
-        /** The answer of `GET api/me` afterwards. */
+        /** The answer of `GET api/me` after the login. */
         me: await whoAmI(person, host.url),
         /** The line of the authentication log if this login failed. */
         failure,

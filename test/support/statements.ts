@@ -16,7 +16,7 @@ const PAGES = {
 export interface Statement {
   /** The id with the key of its page, such as `sidecar 2.4`. */
   readonly id: string
-  /** Further cells of the row. */
+  /** The cells after the id. */
   readonly cells: readonly string[]
 }
 
@@ -72,6 +72,6 @@ function titleBelow(lines: readonly string[], index: number): string | undefined
   if (rest === undefined) return undefined
   const argument = rest === '' ? (lines[next + 1] ?? '').trim() : rest
   const [, , literal] = /^(['"`])((?:\\.|(?!\1).)*)\1/.exec(argument) ?? []
-  // A title from a table of cases is a variable: its name tells where to look.
+  // In a table of cases, the title is a variable. Its name helps to find the test.
   return literal?.replaceAll(/\\(.)/g, '$1') ?? argument.replace(/,.*/, '')
 }

@@ -11,9 +11,9 @@ interface Place {
 interface Module {
   /** Texts of the declarations by name, without comments. */
   readonly declared: ReadonlyMap<string, string>
-  /** Where names come from that the module imports, or exports from another module. */
+  /** Source file and original name of each imported or re-exported name. */
   readonly imported: ReadonlyMap<string, Place>
-  /** Names that the module exports, with their names inside. */
+  /** Exported names, each with its name inside the module. */
   readonly exported: ReadonlyMap<string, string>
 }
 

@@ -1,9 +1,9 @@
 import { type AprsIsServer, startAprsIs } from '../../../fixtures/aprsis/server.ts'
 import type { Happenings } from './happenings.ts'
 
-/** How many times faster than in the real network the senders repeat themselves, and the servers suppress it. */
+/** How many times faster than in the real network senders retry and servers suppress duplicates. */
 const HASTE = 30
-/** Just over the 31 s from which on the network passes a repetition again, in this haste. */
+/** Just over 31 s, divided by `HASTE`. After 31 s, the network forwards an identical packet again. */
 export const ACK_INTERVAL_MS = 1050
 /**
  * Real senders wait 15 s at first and then double that. These are shorter, so the test does not wait for late retries.
@@ -19,21 +19,21 @@ const clock = {
   },
 }
 
-/** A message on its way, with what is known of it so far. Packets on the air are numbered in order. */
+/** A sent message. `firstAt` and `lastAt` are the numbers of its first and last packet. */
 export interface Sent {
   /** Sender, addressee and number. */
   readonly id: string
   readonly to: string
   readonly text: Buffer
   readonly line: Buffer
-  /** Repeated until it is acknowledged; else a few times, or not at all. */
+  /** How often the message is sent at most. `Infinity`: until it is acknowledged. */
   readonly tries: number
   /** Newest server time that any phone had seen when the message was first sent. */
   readonly floor: number
   readonly firstAt: number
   lastAt: number
   sendings: number
-  /** The login that delivered it first, if that is certain. */
+  /** The sidecar's APRS-IS login that received the first packet. Undefined if that is uncertain. */
   readonly login: number | undefined
   acked: boolean
   confirmed: boolean
@@ -81,7 +81,7 @@ export class Air {
     server.events.on('packet', ({ line, outcome }) => this.#onAck(line, outcome === 'passed'))
   }
 
-  /** Logged in, with these stations in the filter. */
+  /** Whether each station is in the filter of a logged-in client. */
   listensTo(keys: readonly string[]): boolean {
     return keys.every((key) => this.#listeners(key) > 0)
   }
@@ -94,7 +94,10 @@ export class Air {
     return this.#server.clients().filter(({ filter }) => `${filter}/`.includes(`/${key}/`)).length
   }
 
-  /** `untilAcked`: the sender repeats it till then; `numbered` without that: a few times. */
+  /**
+   * `untilAcked`: the sender repeats the message until it is acknowledged. Otherwise, a numbered message is sent three
+   * times, and any other once.
+   */
   send(message: {
     readonly id: string
     readonly to: string
@@ -126,7 +129,7 @@ export class Air {
     this.#transmit(sent)
   }
 
-  /** Sends again what is due. */
+  /** Retransmits all messages that are due. */
   repeat(): void {
     const now = Date.now()
     for (const sent of this.#unacked) if (sent.dueAt <= now) this.#transmit(sent)
@@ -189,7 +192,7 @@ export class Air {
     return this.#server.close()
   }
 
-  /** At the same port. */
+  /** Uses the same port as before. */
   async startAgain(): Promise<void> {
     this.#server = await startAprsIs({ clock, port: this.#server.port })
     this.#watch(this.#server)

@@ -12,14 +12,15 @@ import { Pushes } from './pushes.ts'
 import { Traffic } from './traffic.ts'
 
 const LOGIN = 'N0CALL-10'
-/** Registered from the beginning. */
+/** Phones that are registered from the beginning. */
 const EARLY_PHONES: readonly PhonePlace[] = [
   ...[0, 1, 2, 3, 4].map((station) => ({ station, ordinal: 0 })),
   { station: 0, ordinal: 1 },
   { station: 3, ordinal: 1 },
 ]
 /**
- * They come in the midst of it, or at its end: those of new stations, and further ones of stations that have messages.
+ * Phones that register during the run or at its end. Some belong to new stations, others to stations that already have
+ * messages.
  */
 const LATE_PHONES: readonly PhonePlace[] = [
   { station: 5, ordinal: 0 },
@@ -29,14 +30,14 @@ const LATE_PHONES: readonly PhonePlace[] = [
   { station: 7, ordinal: 0 },
   { station: 7, ordinal: 1 },
 ]
-/** When the machine is busy the plan is cut short rather than the test too long. */
+/** After this time, the remaining faults are skipped, so that a busy machine does not exceed the test's time limit. */
 const RAGE_LIMIT_MS = 60_000
 const COALESCE_MS = 400
 const BURST = 5
-/** How long an act waits for something that the acts before it may prevent. */
+/** How long the run waits for an event that earlier faults may prevent. */
 const PATIENCE_MS = 3000
 
-/** A sidecar, its surroundings and its users, and everything that may befall them. */
+/** A sidecar with its APRS-IS server, push gateways and phones, and the faults that it must survive. */
 export class Chaos {
   readonly #happenings = new Happenings()
   readonly #stamps = new Stamps(this.#happenings)
@@ -98,7 +99,7 @@ export class Chaos {
     this.#parts = { air, gateways, lives, traffic }
   }
 
-  /** Carries the plan out. */
+  /** Runs all faults of the plan. */
   async rage(): Promise<void> {
     let over = false
     const main = this.#rageOutside().finally(() => {
@@ -161,7 +162,7 @@ export class Chaos {
     const phone = this.#phones.find(({ registered }) => !registered)
     if (!phone) return
     await this.#answered(phone, 'launch')
-    // A login that is up follows with its filter; another login will.
+    // If the sidecar is logged in, it updates its filter. Otherwise, its next login includes the station.
     await this.#happenings.until(() => !air.loggedIn || air.listensTo([phone.key]), `${phone.key} was in the filter`)
   }
 
@@ -176,7 +177,7 @@ export class Chaos {
     }
   }
 
-  /** Until so many more messages were sent. */
+  /** Resolves once `count` more messages were sent, or `over` returns true. */
   #messages(count: number, over = () => false): Promise<void> {
     const target = this.#its.air.sent.size + count
     return this.#happenings.until(() => over() || this.#its.air.sent.size >= target, 'messages were sent')
@@ -206,7 +207,7 @@ export class Chaos {
       'all stations were in the filter',
     )
     await this.#happenings.until(() => air.waiting === 0, 'all messages were acknowledged')
-    // Behind it nothing of before is left to be told.
+    // Once phones are notified of these messages, no earlier message awaits a notification.
     await this.#untilTold(await this.#sendToAll())
     await this.#fold()
     await this.#killWithPushesDue()
@@ -225,12 +226,12 @@ export class Chaos {
       const notifications = this.#toldTo(phone).slice(toldBefore.get(phone))
       const messages = notifications.reduce((sum, { count }) => sum + count, 0)
       expect(messages, `messages that ${phone.name} was told of`).to.equal(BURST)
-      // On a machine that was held up the window may have ended between two of them.
+      // On a busy machine, the coalescing window may have ended between two messages.
       if (withinWindow) expect(notifications.map(({ body }) => body)).to.deep.equal([`${BURST} new APRS messages`])
     }
   }
 
-  /** Checks that pushes due at a kill are sent by the next process, even if no new message arrives. */
+  /** Checks that a new process sends the pushes that were due at a kill, even if no new message arrives. */
   async #killWithPushesDue(): Promise<void> {
     const { lives } = this.#its
     const last = await this.#sendToAll()
@@ -247,7 +248,8 @@ export class Chaos {
   /** A message to each station; resolves with their ids when all are stored. */
   async #sendToAll(): Promise<readonly string[]> {
     const { air, traffic } = this.#its
-    // Start with phones that do not acknowledge: what is acknowledged arrived after them.
+    // Send first to the stations that do not acknowledge. The acks of the others then prove that these messages arrived
+    // too.
     const stations = this.#phones.filter(({ isFirst }) => isFirst)
     const inOrder = [...stations.filter(({ acks }) => !acks), ...stations.filter(({ acks }) => acks)]
     const ids = inOrder.map((phone) => traffic.send(phone, { from: 0, text: 0, numbered: true, thirdParty: false }))
@@ -255,7 +257,7 @@ export class Chaos {
     return ids
   }
 
-  /** Resolves once each phone was notified of its station's message among `ids`, and so of all before it. */
+  /** Resolves once each phone was notified of its station's last message in `ids`, and thus of all earlier ones. */
   #untilTold(ids: readonly string[]): Promise<void> {
     const newest = new Map(ids.map((id) => [this.#its.air.sent.get(id)?.to, id]))
     return this.#happenings.until(
@@ -268,7 +270,7 @@ export class Chaos {
     return this.#pushes.of(target)
   }
 
-  /** Holds what the sidecar has against what is known to have happened. */
+  /** Checks what the sidecar stored and sent against the recorded events of the run. */
   async judge(): Promise<void> {
     const { air, lives } = this.#its
     let stored = 0

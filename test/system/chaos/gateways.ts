@@ -43,7 +43,7 @@ export class Gateways {
     this.#lines = lines
   }
 
-  /** `push` of a configuration that goes by the lines. */
+  /** The `push` section of the sidecar's configuration. It connects to the push gateways through the relays. */
   get settings() {
     const { fcm, apns, webpush } = this.#services
     return {
@@ -53,10 +53,10 @@ export class Gateways {
     }
   }
 
-  /** A phone's subscription to Web Push, for the server with this public key alone. */
+  /** Creates a phone's Web Push subscription, restricted to the server with this public key. */
   readonly subscribe = (publicKey: string): string => JSON.stringify(this.#services.webpush.subscribe(publicKey))
 
-  /** Begins what is over with {@link recover}. */
+  /** Begins a fault of a push gateway. {@link recover} ends it. */
   async fail(gateway: Gateway, { kind, times }: GatewayAct): Promise<void> {
     if (kind === 'cut') await this.#lines[gateway].cut()
     else if (gateway === 'fcm') this.#failFcm(kind, times)

@@ -1,13 +1,13 @@
 import { EventEmitter } from 'node:events'
 
-/** Collects all events of the test, so that waiting code can look again. */
+/** Collects the events of a run, and wakes waiting code after each event. */
 export class Happenings {
   readonly #told = new EventEmitter().setMaxListeners(0)
   /** Violations, in the order in which they were noticed. */
   readonly faults: string[] = []
   readonly #goesOn: boolean
 
-  /** `goesOn`: waiting goes on after a violation. */
+  /** `goesOn`: waits continue after a violation instead of rejecting. */
   constructor({ goesOn = false } = {}) {
     this.#goesOn = goesOn
   }
@@ -21,13 +21,13 @@ export class Happenings {
     this.tell()
   }
 
-  /** Resolves once `holds` does; rejects after `timeoutMs`, or at once when something is to blame. */
+  /** Resolves once `holds` returns true. Rejects after `timeoutMs`, or at once after a violation. */
   async until(holds: () => boolean, description: string, timeoutMs = 60_000): Promise<void> {
     if (!(await this.#awaited(holds, timeoutMs)))
       throw new Error(`Within ${timeoutMs} ms it did not happen that ${description}.`)
   }
 
-  /** The same, but goes on after `timeoutMs` whether it holds or not. */
+  /** Like {@link until}, but resolves after `timeoutMs` even if `holds` still returns false. */
   async atMost(timeoutMs: number, holds: () => boolean): Promise<void> {
     await this.#awaited(holds, timeoutMs)
   }

@@ -23,7 +23,8 @@ export function judgeHistory(phone: Phone, history: readonly Shown[], sent: Read
     expect(bytes.equals(message.text), `${id} is not to the byte what was sent`).to.equal(true)
     expect(time, `${id} has a stamp that had been issued before it was sent`).to.be.greaterThan(message.floor)
     expect(time, `${id} is out of order by its stamp`).to.be.greaterThan(behind)
-    // It came by one of its packets: all of them were on the air before the first one of an earlier message.
+    // Any of its packets may have arrived first. It is out of order only if all of them preceded the first packet of an
+    // earlier message.
     expect(message.lastAt, `${id} stands behind a later message`).to.be.at.least(latestFirst)
     latestFirst = Math.max(latestFirst, message.firstAt)
     behind = time

@@ -7,10 +7,10 @@ import type { ClockPlan } from './plan.ts'
 const START_LIMIT_MS = 60_000
 const METRICS_LIMIT_MS = 5000
 
-/** The sidecar, again and again: one process after the other on the same files. */
+/** Runs sidecar processes on the same files, one after the other. */
 export class Lives {
   count = 0
-  /** Messages that each life said it had stored, when it was last asked. */
+  /** Stored messages, summed over all processes. Each process was asked before it ended. */
   counted = 0
   #process: SidecarProcess | undefined
   #ending = false
@@ -57,7 +57,7 @@ export class Lives {
     this.#happenings.tell()
   }
 
-  /** Leaves no process behind, however it went. */
+  /** Kills the process if it still runs. */
   async abandon(): Promise<void> {
     const running = this.#process
     this.#process = undefined
@@ -65,38 +65,40 @@ export class Lives {
     await running?.ended
   }
 
-  /** Error lines of all lives that the chaos does not explain. */
+  /** Error lines of all processes, except those of faults that the test causes. */
   get faultyLines(): readonly LogLine[] {
     return [...this.#faultyLines, ...(this.#process?.lines.filter(isFault) ?? [])]
   }
 
-  /** Leads to the life that runs now. */
+  /** Sends a request to the process that runs now. */
   readonly fetch: Fetch = async (address, init) => {
     if (!this.#url) throw new Error('It is down.')
     return fetch(this.#url + new URL(address).pathname, init)
   }
 
-  /** Asks this life how many messages it has stored, before it ends. */
+  /** Asks the process how many messages it has stored, before it ends. */
   async countStored(): Promise<void> {
     try {
       const answer = await fetch(`${this.#adminUrl}/metrics`, { signal: AbortSignal.timeout(METRICS_LIMIT_MS) })
       const [, value] = /^mesh_companion_messages_stored_total (\d+)$/m.exec(await answer.text()) ?? []
       this.counted += Number(value)
     } catch {
-      // It is down already: that life is not counted.
+      // The process is down already, so its messages are not counted.
     }
   }
 }
 
-/** Has the process see another time than the machine's, and another still two seconds later. */
+/**
+ * Returns a Node.js option that sets the process's clock behind the machine's by `behindMs`, and two seconds later by
+ * `laterBehindMs`.
+ */
 function clockOption({ behindMs, laterBehindMs }: ClockPlan): string {
   const code = `const now=Date.now;Date.now=()=>now()-(performance.now()<2000?${behindMs}:${laterBehindMs})`
   return `--import=data:text/javascript,${encodeURIComponent(code)}`
 }
 
 /**
- * What the chaos does on purpose: logins that are not verified, and access tokens that are withdrawn twice in a few
- * seconds.
+ * Events that the test causes on purpose: unverified logins, and access tokens that are revoked twice within seconds.
  */
 const EXPLAINED = new Set<unknown>(['upstream-unverified', 'push-unauthorized'])
 

@@ -101,7 +101,7 @@ export function stationsContract(stores: ContractStores): void {
       expect(keys()).to.deep.equal(['K3OLD', 'K4NEW', 'K5NEW'])
       expect(await store.stations.find('K1OLD')).to.equal(undefined)
       expect(await displacedBy('K6NEW')).to.equal('K3OLD')
-      // The others are new.
+      // The remaining stations registered less than an hour ago.
       expect(await displacedBy('K7NEW')).to.equal('full')
       await stores.shift(HOUR + 1000)
       expect(await displacedBy('K1OLD')).to.equal('K4NEW')

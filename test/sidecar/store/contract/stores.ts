@@ -5,7 +5,7 @@ import type { Store, StoreSettings } from '../../../../sidecar/messages/store.ts
  * Everything belongs to the running test: stores are closed after it, and data is removed.
  */
 export interface ContractStores {
-  /** Opens a store over what those before it in this test have left. */
+  /** Opens a store on the data that earlier stores of this test have left. */
   open(settings?: Partial<StoreSettings>): Promise<Store>
   /** Takes away what was stored in this test so far. No store is to be open. */
   wipe(): Promise<void>
@@ -16,7 +16,7 @@ export interface ContractStores {
   crash?(): () => Promise<void>
   /** Current time of stores, in milliseconds since 1970. */
   now(): number
-  /** Steps that time, and has as much of it go by where that is forwards. */
+  /** Changes the stores' time by `ms`. A step forwards also lets timers become due. */
   shift(ms: number): Promise<void>
   /** The lines that stores have logged. */
   readonly lines: readonly Readonly<Record<string, unknown>>[]

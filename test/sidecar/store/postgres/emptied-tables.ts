@@ -20,7 +20,7 @@ export class EmptiedTables {
     this.#fingerprint = String((await this.#run(`${KEEP}; ${FINGERPRINT}`))[0]?.fingerprint)
   }
 
-  /** Restores that state. Resolves with false if the schema must be recreated. */
+  /** Restores the state that {@link EmptiedTables.note} kept. Resolves with false if the schema must be recreated. */
   async empty(): Promise<boolean> {
     if (this.#fingerprint === undefined) return false
     const rows = await this.#run(restoreIf(this.#fingerprint))

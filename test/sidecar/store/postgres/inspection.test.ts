@@ -87,7 +87,7 @@ describe('A check of a PostgreSQL database', () => {
     openPostgresStore({ ...SETTINGS, ...suiteDatabase.at(asGuest()) }, clock, createLog('silent'))
   const check = (database = asGuest()) =>
     checkStart(settingsOf({ listen: { port: 0 }, admin: { port: 0 }, aprsis: { callsign: 'W1AW' }, database }))
-  /** Every object and its last change, by transaction. */
+  /** Returns all database objects, each with the transaction that last changed it. */
   const catalog = () =>
     runAt(
       address,

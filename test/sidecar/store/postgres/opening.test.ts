@@ -49,7 +49,7 @@ describe('The opening of the store in PostgreSQL', () => {
     await first.close()
     await suiteDatabase.run('UPDATE mesh_companion.clock SET timeline = 2')
     expect((await rejection(open({}, HASTY))).code).to.equal('database_older')
-    // Like a dump that was restored elsewhere.
+    // Like a dump that was restored on another server.
     await suiteDatabase.run('UPDATE mesh_companion.clock SET server = server + 1')
     await open()
   })
@@ -120,7 +120,7 @@ describe('The opening of the store in PostgreSQL', () => {
     it(`opening fails for ${caseName} without revealing the password`, async () => {
       const { port } = new URL(suiteDatabase.address)
       const database = `postgres://${index.replace('PORT', port).replace('AWAY', String(await freePort()))}`
-      // Only for who cannot be reached a start waits.
+      // A start retries only if the server is unreachable. Only that case needs the fast clock.
       const error = await rejection(open({ database }, code === 'database_unreachable' ? HASTY : systemClock))
       expect(error.code).to.equal(code)
       expect(inspect(error, { depth: 12, showHidden: true })).to.not.contain(SECRET)
@@ -140,7 +140,7 @@ describe('The opening of the store in PostgreSQL', () => {
 
     it("a store opens under a killed instance's name after 6 s without a heartbeat", async () => {
       await (await open({ instance: 'one' })).close()
-      // State after a kill: the instance was there a moment ago, and did not sign off.
+      // State after a kill: the last heartbeat is recent, and the instance has not signed off.
       await suiteDatabase.run(
         "UPDATE mesh_companion.instance SET owner = 'a life before', seen_at = mesh_companion.now_ms() - 5500",
       )

@@ -14,7 +14,7 @@ describe('The API while PostgreSQL is overloaded', () => {
   const register = (callsign: string) => api.post('/v1/register', registerBody(callsign))
   const overloads = () => api.logged.filter(({ event }) => event === 'api-overloaded')
 
-  /** Has as many registrations wait as may; resolves with what lets the database go on. */
+  /** Fills the queue of registrations while the database is locked. Resolves with a function that unlocks it. */
   async function fill(): Promise<() => Promise<void>> {
     const release = await stores.hold('BEGIN; UPDATE mesh_companion.clock SET last = last')
     const first = api.store.stations.register(registration('A1A'))

@@ -10,7 +10,7 @@ import type { ContractStores } from '../contract/stores.ts'
 import { SETTINGS } from '../sqlite/temporary-stores.ts'
 import { type OwnDatabase, ownDatabase } from './shared-server.ts'
 
-/** Longest time after which an instance's own timers do something. */
+/** Longest delay of an instance's timers. */
 const TIMERS_MS = 600_000
 
 /** Stores in a PostgreSQL database of the suite, with the test's clock. */
@@ -29,7 +29,7 @@ export function postgresStores(): PostgresStores {
   let clock = new FakeClock()
   let lives = 0
 
-  /** Tables without rows, and a clock that the server reads out of a file. */
+  /** Empties the tables, and makes `now_ms()` read the test's clock from a file. */
   async function wipe(): Promise<void> {
     const clockOfTest = `CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
       $$ SELECT pg_read_file('${join(folder, 'now')}')::bigint $$`
@@ -60,14 +60,15 @@ export function postgresStores(): PostgresStores {
     lines,
     now: () => clock.now(),
     async shift(ms) {
-      // Beyond that only the database's time counts, and each second that goes by costs statements.
+      // For longer steps, only the database's time matters. Advancing the timers would cost SQL statements for each
+      // second.
       if (ms > 0 && ms <= TIMERS_MS) await clock.advance(ms)
       else clock.set(clock.now() + ms)
     },
     wipe,
     async open(changes = {}) {
-      // A name for each life: what a life before had under way when the clock leapt may come after its good-bye, and
-      // hold its name.
+      // Each store has its own instance name. After a clock step, a pending statement of an earlier store may run after
+      // that store has signed off, and occupy its name.
       lives += 1
       const settings = { ...SETTINGS, ...database.at(), instance: `life ${lives}`, ...changes }
       const store = await openPostgresStore(settings, clock, log)
@@ -93,13 +94,13 @@ class SharedClock extends FakeClock {
   }
 
   override async advance(ms: number): Promise<void> {
-    // First: what timers begin on the way is answered at its end.
+    // Set the database's clock first, because it may answer the timers' statements only after the advance.
     this.#tell(this.now() + ms)
     await super.advance(ms)
   }
 
   #tell(ms: number): void {
-    // Never seen half-written.
+    // Renames a complete file, so that the database never reads a half-written one.
     writeFileSync(`${this.#file}.new`, String(ms))
     renameSync(`${this.#file}.new`, this.#file)
   }

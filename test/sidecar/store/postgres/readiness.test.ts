@@ -12,7 +12,7 @@ describe('The readiness of a store in PostgreSQL', () => {
 
   beforeEach(async () => {
     await database.run('DROP SCHEMA IF EXISTS mesh_companion CASCADE')
-    // Its probes come at once; the server's time is real.
+    // Shorten the pauses between the store's probes. The database server's time stays real.
     store = await openPostgresStore({ ...SETTINGS, ...database.at() }, hastened(50), log)
     database.closing.push(store.close)
     await register(store, 'N0CALL')

@@ -18,7 +18,7 @@ host all unknown 127.0.0.1/32 scram-sha-256
 host all all     127.0.0.1/32 trust
 `
 
-// User and password, database, the code, and what the operator reads of it.
+// Name of the case, user and password, database, error code, and a pattern of the text for the operator.
 const REFUSALS = [
   ['a missing password', 'guest', 'postgres', 'database_password_missing', /has none\. Set PGPASSWORD .*database\.env/],
   ['a wrong password', 'guest:wrong', 'postgres', 'database_password_wrong', /and the password in PGPASSWORD/],
@@ -53,7 +53,7 @@ describe('A sidecar that PostgreSQL refuses', function () {
       const address = server.address.replace('mesh@', `${user}@`).replace(/[^/]*$/, database)
       const settings = { ...SETTINGS, database: address, databaseTls: { caFile: null } }
       const error = await rejection(openPostgresStore(settings, systemClock, createLog('silent')))
-      // A start makes what a check only asks for.
+      // A start creates database objects. `--check` only asks whether it could.
       expect(error.code).to.equal(code)
       expect(`${error.message} ${error.remedy}`).to.match(words)
       const { errors } = await checkStart(

@@ -39,19 +39,20 @@ export async function authority(): Promise<string> {
 /** Starts the server unless it runs already. */
 function sharedServer(): Promise<Postgres & Pick<Certificates, 'ca'>> {
   server ??= (async () => {
-    // Not from the pool of six: this server outlives a turn of it, and a test beside it needs different certificates.
+    // The host name selects a separate certificate pool. A pool repeats its certificates, but tests beside this server
+    // need different ones.
     const certificates = await makeCertificates({ names: ['database.test'] })
     return { ...(await startPostgres({ certificate: certificates.server, untilExit: true })), ca: certificates.ca }
   })()
   return server
 }
 
-/** Runs statements there on a connection of its own; resolves with the rows of the last. */
+/** Runs SQL statements at `address` on a new connection. Resolves with the rows of the last one. */
 export async function runAt(address: string, text: string): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client(address)
   await client.connect()
   try {
-    // Several statements return a list of results.
+    // For several statements, `pg` returns a list of results.
     const results: pg.QueryResult | pg.QueryResult[] = await client.query(text)
     return (Array.isArray(results) ? results.at(-1) : results)?.rows ?? []
   } finally {
@@ -64,7 +65,7 @@ export interface OwnDatabase {
   readonly address: string
   /** Called after each test, the newest first. */
   readonly closing: (() => unknown)[]
-  /** Settings for a store or connections; with `address` by default. */
+  /** Returns settings for a store or connections. Default: the address of this database. */
   at(address?: string): PostgresSettings
   connect(clock?: Clock, log?: Log, address?: string): Promise<Queried>
   /**
@@ -74,13 +75,17 @@ export interface OwnDatabase {
    * @param statements run once after the tables were created, the same in all tests of a suite
    */
   tables(perStation?: number, statements?: string): Promise<Queried>
-  /** Runs statements, among the tables where there are any; resolves with the rows of the last. */
+  /**
+   * Runs SQL statements with the schema `mesh_companion` in the search path. Resolves with the rows of the last one.
+   */
   run(text: string): Promise<readonly Record<string, unknown>[]>
-  /** A line to the server that can be cut, with the address of this database by it. */
+  /** Starts a relay to the server that a test can cut. Resolves with it and this database's address through it. */
   relayed(): Promise<{ readonly relay: TcpRelay; readonly address: string }>
-  /** Runs a statement on a connection of its own, which resolves with how to end that, and what it locks. */
+  /**
+   * Runs a statement on a new connection, which keeps its locks. Resolves with a function that closes the connection.
+   */
   hold(text: string): Promise<() => Promise<void>>
-  /** Resolves when so many statements at least wait for others. */
+  /** Resolves once at least `count` statements wait for locks. */
   waiting(count: number): Promise<void>
 }
 
@@ -144,7 +149,7 @@ export function ownDatabase(): OwnDatabase {
   }
 }
 
-/** Waiting statements, as part of a query over the server's connections. */
+/** The part of an SQL query that selects the statements that wait for a lock. */
 export const WAITING = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 /** The machine's clock with pauses shortened by this factor. Limits for answers of the database keep their length. */
@@ -155,5 +160,5 @@ export function hastened(times: number): Clock {
   }
 }
 
-/** The same, and a minute of it passes in less than a second. */
+/** Like {@link hastened}, but its elapsed time is faster too: a minute takes less than a second. */
 export const HASTY: Clock = { ...hastened(100), elapsed: () => systemClock.elapsed() * 100 }

@@ -19,7 +19,7 @@ describe('The VAPID keys of Web Push on PostgreSQL', () => {
   const agree = (keyring: Keyring | undefined, webpush: object = { subject: SUBJECT }) =>
     agreeOnVapidKeys(settingsOf({ database: stores.address, push: { webpush } }, folder.path()), keyring, log)
   const instances = (...names: string[]) => Promise.all(names.map((instance) => stores.open({ instance })))
-  /** A file of keys, and what `push.webpush` is with it. */
+  /** Writes a key file. Returns its keys, and the `push.webpush` settings that use it. */
   async function keyFile(name: string) {
     const keys = makeVapidKeys()
     await writeFile(folder.path(name), JSON.stringify(keys))

@@ -16,7 +16,7 @@ describe('Sidecars on one PostgreSQL', () => {
     const aprsis = { callsign: 'N0CALL', host: '127.0.0.1', port: await freePort() }
     const settings = (database: string) => settingsOf({ listen: { port: 0 }, admin: { port: 0 }, aprsis, database })
     const url = new URL(suiteDatabase.address)
-    // The server asks for none.
+    // The server does not require a password.
     url.password = SECRET
     const { close, adminUrl } = await startSidecar(
       settings(url.href),

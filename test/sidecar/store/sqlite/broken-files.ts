@@ -3,7 +3,7 @@ import type { StoreErrorCode } from '../../../../sidecar/errors.ts'
 import { connect } from '../../../../sidecar/store/sqlite/database/connection.ts'
 import { BASELINE, NEWEST } from '../../../../sidecar/store/sqlite/database/migrations.ts'
 
-/** A file that is no usable database: how it is refused, and how to make it from a sound, closed one. */
+/** A broken database file: its error code, and how to make it from a valid, closed file. */
 export type BrokenFile = readonly [what: string, code: StoreErrorCode, make: (path: string) => Promise<void>]
 
 async function overwritten(path: string, change: (bytes: Buffer) => unknown): Promise<void> {

@@ -56,7 +56,7 @@ describe('The housekeeping of the store in SQLite', () => {
     const many = Array.from({ length: 1200 }, (_, index) => message(`number ${index}`, { to: 'N2CALL' }))
     await append(store, ...many)
     await append(store, message('kept', { to: 'N1CALL' }), message('kept', { to: 'N3CALL' }))
-    // Like the sqlite3 command, which enforces no foreign keys by default.
+    // The sqlite3 command does not enforce foreign keys by default either.
     await connection.exec(
       `PRAGMA foreign_keys = OFF; DELETE FROM station WHERE key = 'N2CALL'; PRAGMA foreign_keys = ON`,
     )
@@ -89,9 +89,7 @@ describe('The housekeeping of the store in SQLite', () => {
 
   describe('SQLite housekeeping with 5,000 messages', () => {
     const STATIONS = 100
-    /**
-     * What each statement removed, transaction by transaction; and how long the list was when a request was answered.
-     */
+    /** Number of messages that each transaction deleted. */
     let removed: number[]
 
     async function fill(): Promise<Store> {
@@ -134,7 +132,7 @@ describe('The housekeeping of the store in SQLite', () => {
         const countBefore = removed.length
         await Promise.all([newer(store, 'W9ME'), append(store, message(`number ${requests}`, { to: 'W9ME' }))])
         requests += 1
-        // The one that was under way when it asked, and its own.
+        // At most the transaction that was already running, and those of the two requests.
         expect(removed.length - countBefore).to.be.at.most(3)
       }
       expect(await expiring).to.equal(STATIONS)

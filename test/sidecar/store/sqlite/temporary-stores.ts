@@ -37,9 +37,9 @@ export interface TemporaryStores extends ContractStores {
   readonly log: Log
   path(name?: string): string
   open(settings?: Partial<StoreSettings>, path?: string, clock?: Clock): Promise<ExclusiveStore>
-  /** With the connection below it, to make the file refuse. */
+  /** Opens a store. Also returns its database connection, through which a test can make writes fail. */
   openOver(settings?: Partial<StoreSettings>): Promise<{ store: ExclusiveStore; connection: Connection }>
-  /** With these stations registered. */
+  /** Opens a store, and registers these stations. */
   openWith(...keys: readonly string[]): Promise<ExclusiveStore>
   openOverWith(...keys: readonly string[]): ReturnType<TemporaryStores['openOver']>
 }
@@ -105,7 +105,10 @@ export function temporaryStores(): TemporaryStores {
   }
 }
 
-/** Copies what a crash at this moment leaves: the file and its log. Below 4 MB nothing moves between the two. */
+/**
+ * Copies the database file and its WAL file, as a crash at this moment would leave them. As long as the WAL file is
+ * smaller than 4 MB, no checkpoint runs between the two copies.
+ */
 export function copyAsAfterCrash(from: string, to: string): void {
   copyFileSync(from, to)
   if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`)
@@ -141,7 +144,7 @@ export function append(
   return history.append(batch, false)
 }
 
-/** The same, by its kind alone. */
+/** Like {@link append}, but returns only the kinds of the outcomes. */
 export async function kindsOf(...appended: Parameters<typeof append>): Promise<readonly AppendOutcome['kind'][]> {
   return (await append(...appended)).map(({ kind }) => kind)
 }
@@ -152,7 +155,7 @@ export async function stampOf(...appended: Parameters<typeof append>): Promise<n
   return outcome?.kind === 'stored' ? outcome.message.stamp : Number.NaN
 }
 
-/** The texts that a registered station has. */
+/** Returns the texts of a registered station's messages that are newer than `since`. */
 export async function held(store: Pick<Store, 'history'>, station = 'N0CALL', since = 0): Promise<readonly string[]> {
   return texts((await newer(store, station, since)).messages)
 }
@@ -173,7 +176,7 @@ export function texts(messages: readonly { readonly text: Buffer }[]): string[] 
   return messages.map(({ text }) => text.toString())
 }
 
-/** All that a store shows of its stations. */
+/** Returns everything that a store shows of its stations. */
 export async function shownBy({ stations, history }: Store): Promise<object> {
   const keys = [...stations.keys()].sort()
   const answers = await Promise.all(keys.map((key) => newer({ history }, key)))

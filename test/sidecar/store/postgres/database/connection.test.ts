@@ -62,12 +62,12 @@ describe('The connections to PostgreSQL', () => {
     database.closing.push(() => runAt(beside, `ALTER DATABASE ${name} RESET default_transaction_read_only`))
     await runAt(beside, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
     const earlier = await pids()
-    // One result for each connection; the first one existed before.
+    // New connections are read-only. The first connection is older than the setting, so a write may succeed there.
     const refusals = await Promise.all(Array.from({ length: 4 }, () => query(write).catch(({ code }) => code)))
     expect(refusals).to.include('database_read_only')
     expect((await pids()).filter((pid) => earlier.includes(pid))).to.deep.equal([])
     expect(fault()).to.equal('database_read_only')
-    // Existing connections are still refused: only new ones see the change.
+    // Existing connections stay read-only: the setting applies only to new ones.
     await runAt(beside, `ALTER DATABASE ${name} RESET default_transaction_read_only`)
     await logged('store-write-recovered')
     expect(fault()).to.equal(undefined)
@@ -145,7 +145,7 @@ describe('The connections to PostgreSQL', () => {
       const port = Number(new URL(database.address).port).toString(16).toUpperCase().padStart(4, '0')
       const product = new RegExp(`^ *\\d+: \\S+ \\S+:${port} 01 \\S+ 02:(\\S+)`, 'gm')
       const timers = [...(await readFile('/proc/net/tcp', 'utf8')).matchAll(product)]
-      // In hundredths of a second. Connections of others may be among them.
+      // Timers are in hundredths of a second. The server may also have connections of other tests.
       expect(timers.filter(([, left]) => Number.parseInt(left ?? '', 16) <= 1000)).to.have.lengthOf.at.least(3)
     })
   })

@@ -14,7 +14,7 @@ describe('The set-up of a PostgreSQL session', () => {
     return client
   }
 
-  /** Each statement goes to the next of them, as with a pooler that keeps none for a connection. */
+  /** Sends each statement to the next session, like a pooler in statement mode. */
   function roundRobin(sessions: readonly pg.Client[]): pg.Client {
     let statements = 0
     const query = (text: string) => sessions[statements++ % sessions.length]?.query(text)

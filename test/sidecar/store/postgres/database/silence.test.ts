@@ -93,7 +93,7 @@ describe('A PostgreSQL server that stops answering', () => {
       client.on('close', () => upstream.destroy())
       upstream.pipe(client)
       client.on('data', (bytes) => {
-        // The first one never arrives.
+        // Drop the first LISTEN.
         if (bytes.includes('LISTEN')) listens += 1
         if (!bytes.includes('LISTEN') || listens > 1) upstream.write(bytes)
       })

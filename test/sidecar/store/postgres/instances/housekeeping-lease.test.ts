@@ -30,13 +30,14 @@ describe('Housekeeping under a lease', () => {
     for (let passed = 0; passed < 3 * LEASE_MS; passed += LEASE_MS / 3) {
       expect(await tryOther()).to.equal(0)
       await stores.shift(LEASE_MS / 3)
-      // The lease of a renewal that is still on its way has not lapsed: two of three such spans are left.
+      // Even if the renewal is still pending, the lease is valid for two more such steps.
       await until('the renewal', async () => (await first.leases.list())[0]?.mine === true)
     }
     events.emit('end')
     await long
     expect(await tryOther()).to.equal(0)
-    // In steps in which both renew what else they hold; a renewal of this one may still have been on its way.
+    // Advance in small steps, so that both instances can renew their other leases. A renewal of this lease may still be
+    // pending.
     while ((await tryOther()) === 0) await stores.shift(1000)
     expect(times).to.equal(1)
   })

@@ -41,7 +41,7 @@ describe('Several instances on one PostgreSQL', () => {
     const a = await open('a')
     const takenName = async () => {
       await stores.clock.advance(1000)
-      await a.leases.list() // behind the beat
+      await a.leases.list() // waits until the heartbeat is done
       return a.fault()
     }
     await stores.run("UPDATE instance SET owner = 'somebody else', seen_at = now_ms() + 1000")

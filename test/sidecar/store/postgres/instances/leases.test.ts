@@ -8,7 +8,7 @@ describe('The leases of several instances on PostgreSQL', () => {
   const open = (instance: string) => stores.open({ instance })
   const held = async (store: Store, ...names: string[]) => [...(await store.leases.hold(names))].sort()
 
-  /** Time passes, in which all of these are in touch with the database. */
+  /** Advances the clock by `ms`. Meanwhile, the `touching` stores query the database each second. */
   async function passInTouch(ms: number, ...touching: Store[]): Promise<void> {
     for (let passed = 0; passed < ms; passed += 1000) {
       await stores.clock.advance(Math.min(1000, ms - passed))

@@ -34,7 +34,7 @@ describe('The messages that an instance stores in PostgreSQL', () => {
 
   const held = async (key = KEY) => (await openReader(database).read(key, '', 0)).station?.messages ?? []
 
-  /** The store's clock; waiting for it turns it. */
+  /** A clock that follows the store's. Waiting for a delay advances the store's clock. */
   const standing: Clock = {
     ...systemClock,
     elapsed: () => stores.clock.elapsed(),
@@ -51,7 +51,7 @@ describe('The messages that an instance stores in PostgreSQL', () => {
       const batch = Array.from({ length: 8 }, (_, index) =>
         message('text', { from: `K${index}A`, seqId: `${round}`, to: index % 2 === 0 ? KEY : 'W1AW' }),
       )
-      // Every other time as a retransmission of what none of them could acknowledge.
+      // In every other round, the batch repeats messages that were stored before without an ack.
       const earlier = round % 2 === 0 ? [] : await first.append(batch, false)
       const [firstOutcomes, secondOutcomes] = await Promise.all([first.append(batch, true), second.append(batch, true)])
       const acks = [...firstOutcomes, ...secondOutcomes].filter(
@@ -113,7 +113,7 @@ describe('The messages that an instance stores in PostgreSQL', () => {
     expect(kinds(await append([message('a', { seqId: '' })], false))).to.deep.equal(['duplicate'])
     expect(losses).to.equal(0)
     expect(texts(await held())).to.deep.equal(['a'])
-    // It was stored when it came: a copy that comes later than the horizon is none.
+    // The message was stored with its arrival time. This copy arrives after the duplicate horizon, so it is new.
     expect(kinds(await append([message('a', { seqId: '' })], false))).to.deep.equal(['stored'])
   })
 

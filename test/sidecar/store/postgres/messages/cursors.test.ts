@@ -8,7 +8,7 @@ const KEY = 'N0CALL'
 const PHONE = 'phone'
 const WRITTEN_AFTER_MS = 10_000
 
-/** Counts the cursors that it refuses, though they are undone. */
+/** A trigger that refuses cursor writes. It counts them in a sequence, because a rollback does not undo a sequence. */
 const REFUSE = `
   CREATE SEQUENCE refused;
   CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS

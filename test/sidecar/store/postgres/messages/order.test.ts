@@ -14,26 +14,26 @@ import { ownDatabase } from '../shared-server.ts'
 import { APPENDS, registerIn } from './message-tables.ts'
 
 const PER_STATION = 200
-/** Waits between tries are a twentieth as long. */
+/** A clock that makes the pauses between retries 20 times shorter. */
 const HASTY: Clock = { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs / 20, task) }
 const STATIONS = 3
 
 const statement = fc.record({
   to: fc.array(fc.nat(STATIONS - 1), { minLength: 1, maxLength: 4 }),
-  /** For how long the transaction stays open behind its inserts. */
+  /** How long the transaction stays open after its inserts. */
   holdMs: fc.nat(8),
-  /** Another writer stores it too, as two listeners do. */
+  /** Whether other writers store the same message, as two listeners do. */
   shared: fc.boolean(),
 })
 const play = fc.record({
   writers: fc.array(fc.array(statement, { minLength: 1, maxLength: 5 }), { minLength: 2, maxLength: 4 }),
   readers: fc.integer({ min: 2, max: 4 }),
-  /** All writers are, at the moments when these statements begin, counted over all of them. */
+  /** All writers are killed when these statements begin. Statements are numbered across all writers. */
   killsAt: fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 4 }),
 })
 type Play = typeof play extends fc.Arbitrary<infer T> ? T : never
 
-/** A connection that holds each transaction open, and is made again when it was killed. */
+/** A connection that keeps each transaction open for a while, and reconnects after it was killed. */
 function holdingConnection(
   address: string,
   name: string,
@@ -80,7 +80,7 @@ describe('The order of messages that several instances store', () => {
   let plays = 0
   let killed = 0
 
-  /** Plays it, and throws where a reader has missed something, or got it twice or out of order. */
+  /** Runs all writers and readers. Throws if a reader misses a message, or reads one twice or out of order. */
   async function run(database: Postgres, { writers, readers, killsAt }: Play) {
     plays += 1
     const name = `writer-${plays}`

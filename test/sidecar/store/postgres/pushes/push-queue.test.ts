@@ -28,7 +28,7 @@ describe('The push queue in PostgreSQL', () => {
     const receive = (to: string, text: string) => append(store, message(text, { to }))
     const claim = () => store.pushes.claim({ android: 10, ios: 10, webpush: 10 })
     const claimed = async () => (await claim()).map(({ station }) => station)
-    /** The database's alone: no timer of ours runs. */
+    /** Steps only the database's clock. The instance's timers do not run. */
     const step = (ms: number) => stores.clock.set(stores.clock.now() + ms)
     const windowEnds = () => step(SETTINGS.push.coalesceMs)
 

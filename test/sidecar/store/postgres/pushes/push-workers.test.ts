@@ -46,7 +46,7 @@ describe('Push workers that share a database', () => {
         const settled = life === lives - 1 ? claims.slice(0, claims.length / 2) : claims
         for (const { station } of settled) {
           notifiedTimes.set(station, (notifiedTimes.get(station) ?? 0) + 1)
-          // Before the statement: from its commit on it may be another's, and nothing here is due again.
+          // Deleted before the statement: once it is committed, another worker may claim the station.
           held.delete(station)
         }
         await Promise.all(settled.map((claim) => queue.settle(claim)))

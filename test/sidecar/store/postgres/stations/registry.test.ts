@@ -8,9 +8,9 @@ import { openRegistry, type Registry } from '../../../../../sidecar/store/postgr
 import { registration, SETTINGS } from '../../sqlite/temporary-stores.ts'
 import { hastened, ownDatabase } from '../shared-server.ts'
 
-/** On which nothing ever comes up by itself. */
+/** A clock that never runs a scheduled task. */
 const STILL: Clock = { ...systemClock, after: () => ({ cancel: () => undefined }) }
-/** A second of it is 20 ms. */
+/** A clock that shortens a delay of one second to 20 ms. */
 const HASTY = hastened(50)
 const DEAF = () => undefined
 
@@ -32,7 +32,7 @@ describe('The registry of several instances', () => {
     return registry
   }
 
-  /** Resolves when `condition` holds, which is looked at after each change. */
+  /** Resolves once `condition` returns true. Checks it after each change of the registry. */
   const until = (registry: Registry, condition: () => boolean) =>
     new Promise<void>((resolve) => {
       const look = () => condition() && resolve()
@@ -78,7 +78,7 @@ describe('The registry of several instances', () => {
         .join()
     await register(a, 'N0CALL')
     expect((await register(a, 'N0CALL', { deviceId: 'tablet', platform: 'ios' })).kind).to.equal('joined')
-    // An instance that knows of a later station knows these too.
+    // Once the other instance knows N1CALL, it also knows N0CALL's devices, which registered earlier.
     await register(a, 'N1CALL')
     await until(b, () => b.size === 2)
     expect(ids()).to.equal(',tablet')
@@ -165,7 +165,8 @@ describe('The registry of several instances', () => {
       for (const close of suiteDatabase.closing.splice(0).reverse()) await close()
       return { outcomes: outcomes.map(withoutTimes), tables, counts }
     }
-    // In one statement, A1A and C1C want the last place. It went to the one that the plan read first.
+    // Regression: A1A and C1C register for the last place in one SQL statement. The station that the query plan read
+    // first got it.
     const from = (key: string, deviceId: string, pushToken: string, client: number) => ({
       key,
       deviceId,
@@ -288,7 +289,7 @@ describe('The registry of several instances', () => {
     })
 })
 
-/** Without times. A station that is refused for two reasons may be told either. */
+/** Omits times. Unites the two kinds of refusal, because either is valid if both limits are exceeded. */
 function withoutTimes(outcome: RegisterOutcome) {
   if (!('station' in outcome)) return outcome.kind === 'full' ? 'limited' : outcome.kind
   const { key, devices, avatar } = outcome.station

@@ -12,7 +12,9 @@ describe('A restore', () => {
   const backup = () => stores.path('backup.sqlite')
   const restore = (source = backup()) => restoreDatabase(source, stores.path(), stores.clock.now())
 
-  /** A closed store with a backup of its first message, and one more that is not in it. Gives the newest cursor. */
+  /**
+   * Backs up a store after its first message, stores a second message, and closes the store. Returns the newest cursor.
+   */
   async function storeAndBackup(): Promise<number> {
     const store = await stores.openWith('N0CALL')
     await append(store, 'kept')
@@ -32,7 +34,7 @@ describe('A restore', () => {
     return messages
   }
 
-  /** Returns what a phone with that cursor gets of the next message. */
+  /** Stores a message, and returns what a phone with this cursor then receives. */
   const afterwards = (cursor: number, path?: string) => messagesOf(path, cursor, 'after')
 
   // Shows: sidecar O1.15.
@@ -44,7 +46,7 @@ describe('A restore', () => {
     expect(await messagesOf()).to.deep.equal(['kept'])
     expect((await readFile(backup())).equals(bytesBefore)).to.equal(true)
     expect((await stat(stores.path())).mode & 0o777).to.equal(0o600)
-    // Twice on, the first one kept is the backup of now.
+    // The database that the first restore kept is now the backup.
     await stores.clock.advance(1000)
     await restore(keptPath)
     expect(await messagesOf()).to.deep.equal(['kept', 'later'])

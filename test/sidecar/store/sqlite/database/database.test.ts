@@ -30,7 +30,7 @@ describe('Group commit of SQLite writes', () => {
   })
   afterEach(() => database.close(async () => undefined))
 
-  /** Over the same file, its statements by way of `all`. */
+  /** Opens a database on the same file, but sends its statements through `all`. */
   const through = (all: Connection['all']) => groupCommits({ ...connection, all }, stores.clock, stores.log)
 
   const insert: Write<number, number> = {
@@ -106,8 +106,8 @@ describe('Group commit of SQLite writes', () => {
     await watched.write(largest, 0)
     expect(statements).to.deep.equal(['SELECT', 'INSERT'])
     statements.length = 0
-    // With another kind beside it, both are one transaction: what fails takes nothing of the other along, nor leaves
-    // half of it.
+    // Writes of two kinds share one transaction. If one write fails, it is undone completely, and the other still
+    // succeeds.
     const results = await Promise.allSettled([watched.write(largest, 0), watched.write(insert, 1)])
     expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected'])
     expect(statements.slice(0, 5)).to.deep.equal(['SELECT', 'BEGIN', 'INSERT', 'INSERT', 'ROLLBACK'])
@@ -226,7 +226,7 @@ describe('A store on a failing disk', () => {
     await append(store, 'before')
     const first = await newer(store, 'N0CALL')
 
-    await connection.exec('PRAGMA query_only = ON') // as a file system that went read-only
+    await connection.exec('PRAGMA query_only = ON') // simulates a file system that became read-only
     await stores.clock.advance(3_600_000)
     expect((await rejection(append(store, 'lost'))).code).to.equal('database_not_writable')
     const second = await newer(store, 'N0CALL', first.answerStamp)
@@ -260,7 +260,7 @@ describe('A store on a failing disk', () => {
       expect(store.fault()).to.equal(code)
       const probed = async () => {
         await stores.clock.advance(5000)
-        await store.stations.avatars([]) // behind the probe in the queue
+        await store.stations.avatars([]) // waits in the queue until the probe is done
       }
       await probed()
       expect(store.fault()).to.equal(code)

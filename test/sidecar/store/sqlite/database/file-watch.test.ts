@@ -23,7 +23,7 @@ describe('The watch over the database file', () => {
     return path
   }
 
-  /** Lets the time go by within which it has to notice; resolves when the system has answered what was asked. */
+  /** Advances the clock by 10 s, the time limit for noticing a change. Resolves once the watch has checked the file. */
   async function tenSeconds(): Promise<void> {
     const { pending } = stores.clock
     await stores.clock.advance(10_000)

@@ -7,7 +7,7 @@ describe('The write-ahead log of a database', () => {
   const stores = temporaryStores()
   const backup = () => stores.path('backup.sqlite')
 
-  /** A closed store with a message, under which `happens` when there is a backup with the message before. */
+  /** Backs up a store after its first message, stores a second message, runs `happens`, and closes the store. */
   async function closedAfter(happens: (path: string) => Promise<unknown>, path = stores.path()): Promise<void> {
     const store = await stores.open({}, path)
     await register(store, 'N0CALL')

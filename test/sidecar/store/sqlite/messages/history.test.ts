@@ -89,7 +89,7 @@ describe('The history in SQLite', () => {
     await rejection(append(store, ...fails))
     expect(await held(store)).to.deep.equal(['b', 'c'])
     expect(await held(store, 'W1AW')).to.deep.equal([])
-    // Together with what is at fault, each is done again alone.
+    // If writes share a transaction with failing messages, each write is retried alone.
     const [removed, registered] = await Promise.all([
       store.stations.remove('N0CALL'),
       register(store, 'N0CALL'),

@@ -21,7 +21,7 @@ describe('The push queue in SQLite', () => {
     return disk
   }
 
-  /** A store with a message for each of these, which are all claimed; and the connection below it. */
+  /** Opens a store with one claimed message for each station in `keys`. Also returns its database connection. */
   async function claimed(...keys: readonly string[]) {
     const { store, connection } = await stores.openOverWith(...keys)
     await append(store, ...keys.map((to) => message('number 1', { to })))

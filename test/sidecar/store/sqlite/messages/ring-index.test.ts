@@ -34,7 +34,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
   fc.constant({ kind: 'sweep' as const }),
 )
-/** Steps of one transaction, which fails or not; and for how long nothing happens afterwards. */
+/** Steps of one transaction, whether it fails, and the pause after it. */
 const transaction = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 4 }),
   fails: fc.boolean(),
@@ -110,7 +110,7 @@ describe('The in-memory index of the ring buffers', () => {
             expect(contentsOf(rings)).to.deep.equal(contentsOf((await openRingIndex(connection, SETTINGS)).rings))
             await stores.clock.advance(pauseMs)
           }
-          // Dropped messages expire in time, down to the last row.
+          // After an hour, sweeps delete all dropped messages.
           await stores.clock.advance(HOUR)
           while (rings.isSweepable(stores.clock.now())) await run([{ kind: 'sweep' }], false)
           expect(rings.dropped()).to.deep.equal([])

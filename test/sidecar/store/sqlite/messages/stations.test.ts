@@ -68,7 +68,7 @@ describe('The registry in SQLite', () => {
 
   // Shows: sidecar P1.16.
   it('refuses avatars with store_overloaded if more than 50 MB wait for the disk', async () => {
-    // One string, so that the test itself holds no 60 MB.
+    // All avatars share one string, so that the test itself does not hold 60 MB.
     const avatar: AvatarUpload = { icon: '', image: 'a'.repeat(60_000), hash: 'sha' }
     const key = (n: number) => `N${n}`
     const calls = Array.from({ length: 1000 }, (_, n) => store.stations.register(registration(key(n), { avatar })))
