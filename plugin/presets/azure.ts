@@ -99,7 +99,7 @@ async function groupMemberships(
   const { claims, accessToken, grantedScopes } = evidence
   const claim = groups?.claim ?? null
   if (claim !== null && !(claim === 'groups' && isOverage(claims))) return claimedMemberships(evidence, claim)
-  const inToken = claim === null ? idsInToken(claims, groups) : undefined
+  const inToken = idsInToken(claims, groups)
   if (inToken) return inToken
   if (!accessToken)
     throw new Error('the request for groups needs an access token, so `client.response_types` must contain code')

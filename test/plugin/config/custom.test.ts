@@ -230,6 +230,19 @@ describe('presets in the configuration', () => {
       expect(problemPaths({ ...members, groups: {} })).to.deep.equal(['custom.customer_id'])
   })
 
+  it('refuses an identitysource with characters that an id cannot contain', () => {
+    const google = (identitysource: unknown) =>
+      problemPaths({ client: CLIENT, custom: { preset: 'google', identitysource }, groups: {} })
+    expect(google('a1b2-C_3')).to.deep.equal([])
+    for (const identitysource of ['', 'identitysources/a1', "a' || true", 'a b'])
+      expect(google(identitysource), identitysource).to.deep.equal(['custom.identitysource'])
+  })
+
+  it('groups.recursive works with the Google preset even if groups.claim is set', () => {
+    const google = { client: CLIENT, custom: { preset: 'google', customer_id: 'C1' } }
+    expect(warningsOf({ ...google, groups: { recursive: true, claim: 'groups' } })).to.deep.equal([])
+  })
+
   // Shows: plugin 5.17.
   it('requests the group scope of the preset unless groups.scope is set', () => {
     const azure = { client: CLIENT, custom: { preset: 'azure', tenant_id: TENANT } }

@@ -42,7 +42,7 @@ describe('presets', () => {
   })
 
   // Shows: plugin 8.13.
-  it("only presets/all.ts and the preset's own file contain the name of a preset", () => {
+  it("only presets/presets.ts and the preset's own file contain the name of a preset", () => {
     const files = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' }).filter(
       (name) => name.endsWith('.ts') && name !== STRATEGIES && !name.startsWith(join('doctor', 'live', 'providers')),
     )
@@ -50,7 +50,7 @@ describe('presets', () => {
       const naming = files.filter((file) =>
         new RegExp(`\\b${name}`, 'i').test(readFileSync(join(PLUGIN, file), 'utf8')),
       )
-      expect(naming.toSorted()).to.deep.equal(['presets/all.ts', `presets/${name}.ts`])
+      expect(naming.toSorted()).to.have.members(['presets/presets.ts', `presets/${name}.ts`])
     }
   })
 
@@ -88,6 +88,13 @@ const memberships = (claims: Record<string, unknown>, groups: object = {}) =>
 describe('generic provider without a preset', () => {
   it('uses the generic provider if no preset is configured', () => {
     expect(openPreset(null, {}, vendorAccess())).to.equal(standard)
+  })
+
+  it('without a preset, changes no claims, adds no scopes and names the claim groups', () => {
+    const claims = { sub: '1', preferred_username: 'alice' }
+    expect(standard.claims(claims)).to.equal(claims)
+    expect(standard.scopes(settingsOf({ ...MINIMAL, groups: {} }))).to.deep.equal([])
+    expect(standard.groupsClaim(settingsOf(MINIMAL))).to.equal('groups')
   })
 
   // Shows: plugin 6.9.

@@ -47,6 +47,30 @@ describe('azure preset', () => {
     expect(scopes(settings())).to.deep.equal([])
   })
 
+  it('needs the scope offline_access for refresh tokens', () => {
+    expect(openPreset('azure', {}, vendorAccess()).renewalScope).to.equal('offline_access')
+  })
+
+  it('requests groups from graph.microsoft.com by default', async () => {
+    const urls: string[] = []
+    const fetch = async (url: string) => {
+      urls.push(url)
+      return Response.json({ value: [] })
+    }
+    const preset = openPreset('azure', {}, { ...vendorAccess(), fetch })
+    await preset.memberships({ claims: {}, accessToken: TOKEN }, settings({}))
+    expect(urls.map((url) => new URL(url).origin)).to.deep.equal(['https://graph.microsoft.com'])
+  })
+
+  it('names the claim with groups: none by default, roles if custom.authorities is roles', () => {
+    const { groupsClaim } = openPreset('azure', {}, vendorAccess())
+    const custom = { preset: 'azure', tenant_id: TENANT, authorities: 'roles' }
+    for (const groups of [undefined, {}]) {
+      expect(groupsClaim(settings(groups))).to.equal(null)
+      expect(groupsClaim(settingsOf({ client: CLIENT, custom, ...(groups ? { groups } : {}) }))).to.equal('roles')
+    }
+  })
+
   // Shows: plugin 6.13.
   it('a user has no groups if Microsoft Graph refuses because the scope is not granted', async () => {
     await start(['openid'])
@@ -58,6 +82,24 @@ describe('azure preset', () => {
     for (const granted of [null, ['Group.Read.All'], ['https://graph.microsoft.com/Group.Read.All']]) {
       expect(await reasonOf(membershipsWith(granted))).to.match(/answered the request for groups with 403/)
     }
+  })
+
+  it('groups are unknown if Graph fails in a way that a missing scope does not explain', async () => {
+    await start(['Group.Read.All'], { mostPerPage: 1 })
+    api.setGroups(ALICE, { direct: [OPS, STAFF] })
+    const reasonWith = (groups: object, claims = {}) => {
+      const evidence = { claims, accessToken: TOKEN, grantedScopes: ['openid'] }
+      return reasonOf(azurePreset(api.url, vendorAccess()).memberships(evidence, settings(groups)))
+    }
+    api.fail(403)
+    expect(await reasonWith({ scope: '' })).to.match(/ with 403$/)
+    expect(await reasonWith({ claim: 'groups' }, { hasgroups: true })).to.match(/ with 403$/)
+    api.fail(403, 1)
+    expect(await reasonWith({})).to.match(/ with 403$/)
+    api.fail(500)
+    expect(await reasonWith({})).to.match(/ with 500$/)
+    api.fail({ kind: 'answer', status: 200, body: '{}' })
+    expect(await reasonWith({})).to.match(/did not answer with a list of groups$/)
   })
 
   // Shows: plugin 5.9.
@@ -210,7 +252,9 @@ describe('azure preset', () => {
   it("groups are unknown if Graph's list is incomplete", async () => {
     for (const body of [
       ...[7, null, ''].map((next) => ({ value: [OPS], '@odata.nextLink': next })),
-      ...[OPS, [{ displayName: 'Ops' }], ['Ops'], [null], undefined].map((value) => ({ value })),
+      ...[OPS, [{ displayName: 'Ops' }], [OPS, { displayName: 'Staff' }], ['Ops'], [null], undefined].map((value) => ({
+        value,
+      })),
       { error: { code: 'Authorization_RequestDenied' } },
     ]) {
       api.fail({ kind: 'rewrite', body: () => body })

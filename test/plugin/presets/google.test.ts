@@ -50,6 +50,27 @@ describe('google preset', () => {
     expect(scopes(without)).to.deep.equal([])
   })
 
+  it('requests groups from cloudidentity.googleapis.com by default', async () => {
+    const urls: string[] = []
+    const fetch = async (url: string) => {
+      urls.push(url)
+      return Response.json({})
+    }
+    const preset = openPreset('google', {}, { ...vendorAccess(), fetch })
+    await preset.memberships({ claims: verified(ALICE), accessToken: TOKEN }, settings())
+    expect(urls.map((url) => new URL(url).origin)).to.deep.equal(['https://cloudidentity.googleapis.com'])
+  })
+
+  it('reads groups from no claim, even if groups.claim is configured', async () => {
+    const { groupsClaim, claims } = openPreset('google', {}, vendorAccess())
+    expect(groupsClaim(settings({ claim: 'groups' }))).to.equal(null)
+    expect(claims(verified(ALICE))).to.deep.equal(verified(ALICE))
+    api.setGroups(ALICE, { direct: [group('ops')] })
+    expect(names(await memberships({ claim: 'groups' }, { ...verified(ALICE), groups: ['admins'] }))).to.deep.equal([
+      'The ops',
+    ])
+  })
+
   // Shows: plugin 6.13.
   it('a user who declined the groups scope has no groups; the Google API is not called', async () => {
     api.setGroups(ALICE, { direct: [group('ops')] })
@@ -65,6 +86,10 @@ describe('google preset', () => {
     expect(await membershipsWith(['openid'], { scope: ['openid', SCOPE] }, { scope: '' })).to.deep.equal([])
     expect(api.requests.length).to.equal(countBefore)
     for (const granted of [null, ['openid', SCOPE]]) expect(await membershipsWith(granted)).to.have.length(1)
+    // A user declines nothing if no scope or only one of two is missing.
+    expect(await membershipsWith(['openid'], {}, { scope: '' })).to.have.length(1)
+    const two = { scope: ['openid', 'https://www.googleapis.com/auth/cloud-platform'] }
+    expect(await membershipsWith(['openid', SCOPE], two)).to.have.length(1)
   })
 
   // Shows: plugin 5.20.
@@ -161,6 +186,7 @@ describe('google preset', () => {
       groupKey('ops@corp.example', 'identitysources/1'),
       groupKey('ops'),
       groupKey('old ops@corp.example'),
+      groupKey('ops@corp.example (old)'),
       { group: 'groups/0c', displayName: 'ops@corp.example' },
     ]
     await start({ administrators: ['root@corp.example'] })
@@ -255,6 +281,15 @@ describe('google preset', () => {
         '127.0.0.1 did not answer with a list of groups',
       )
     }
+    await start({ administrators: ['root@corp.example'] })
+    api.fail({ kind: 'rewrite', body: () => ({ memberships: [{ groupKey: { id: 'ops@corp.example' } }] }) })
+    expect(await reasonOf(memberships())).to.equal('127.0.0.1 did not answer with a list of groups')
+  })
+
+  it("reads Google's list of groups even if it has other members", async () => {
+    api.setGroups(ALICE, { direct: [group('ops')] })
+    api.fail({ kind: 'rewrite', body: (page) => ({ ...(page as object), totalSize: 1 }) })
+    expect(names(await memberships())).to.deep.equal(['The ops'])
   })
 
   it('a group without address and display name has its resource name as name', async () => {
