@@ -18,9 +18,9 @@ export class JsonSyntaxError extends Error {
   readonly column: number
   constructor(text: string, offset: number, reason: string) {
     super(reason)
-    const lines = text.slice(0, offset).split('\n')
-    this.line = lines.length
-    this.column = (lines.at(-1)?.length ?? 0) + 1
+    const before = text.slice(0, offset)
+    this.line = before.split('\n').length
+    this.column = before.length - before.lastIndexOf('\n')
   }
 }
 

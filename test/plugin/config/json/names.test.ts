@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { asciiLowerCase, lowerCaseButAscii } from '../../../../plugin/config/json/ascii-case.ts'
+import { withoutByteOrderMark } from '../../../../plugin/config/json/byte-order-mark.ts'
 import { isJsonObject, membersOf } from '../../../../plugin/config/json/json-object.ts'
 import { jsonPath, pointerSteps, quoted } from '../../../../plugin/config/json/json-path.ts'
 import { canonicalName, spellingsOf } from '../../../../plugin/config/json/member-name.ts'
@@ -31,6 +33,28 @@ describe('path of a member in a JSON document', () => {
 
   it('puts a name in quotes, and escapes quotes and control characters in the name', () => {
     expect(quoted('a\u007f"b')).to.equal('"a\\u{7f}\\"b"')
+  })
+})
+
+describe('letter case of names', () => {
+  it('converts only the letters A to Z to ASCII letters', () => {
+    expect(asciiLowerCase('MANAGE Users, \u212a, \u0130, \u00c4, 7')).to.equal(
+      'manage users, \u212a, \u0130, \u00c4, 7',
+    )
+  })
+
+  it('keeps letters beyond ASCII that lower case would turn into ASCII letters', () => {
+    expect(lowerCaseButAscii('\u00c4\u00d6 STAFF \u0416\ud801\udc00')).to.equal('\u00e4\u00f6 staff \u0436\ud801\udc28')
+    expect(lowerCaseButAscii('\u212aEY')).to.equal('\u212aey')
+    expect(lowerCaseButAscii('\u0130D')).to.equal('\u0130d')
+  })
+})
+
+describe('byte order mark of a text', () => {
+  it('removes one byte order mark, and only at the start of the text', () => {
+    expect(withoutByteOrderMark('\ufeff{}')).to.equal('{}')
+    expect(withoutByteOrderMark('\ufeff\ufeff{}')).to.equal('\ufeff{}')
+    for (const text of ['{}', '', '{}\ufeff']) expect(withoutByteOrderMark(text)).to.equal(text)
   })
 })
 
