@@ -24,10 +24,10 @@ export interface HostAddresses {
    */
   readonly originOf?: ((domainKey: string) => string | undefined) | undefined
   /**
-   * Whether to ignore a port that is written as a string, as MeshCentral does. Default false: such a port is reported
-   * as a problem.
+   * Whether to ignore a port that is written as a string, as MeshCentral does. If false, such a port is reported as a
+   * problem.
    */
-  readonly ignoresTextPorts?: boolean
+  readonly ignoresTextPorts: boolean
 }
 
 /** The address of a domain, as read from the configuration. */
@@ -106,7 +106,7 @@ export function hostNameOf(value: unknown): string | null {
 
 function portOf(
   settings: JsonObject,
-  { ignoresTextPorts = false }: HostAddresses,
+  { ignoresTextPorts }: HostAddresses,
 ): { readonly value: number; readonly problems: readonly Problem[] } {
   const alias = portMember(settings, 'aliasPort', ignoresTextPorts)
   const isAlias = alias.value !== undefined && alias.value !== null

@@ -38,8 +38,39 @@ describe('domains of a configuration', () => {
     expect(paths({ '': { dns: 'other.example.com', ...oidc } }, {})).to.deep.equal([['', 'settings.cert']])
   })
 
+  it('tells a missing host name from a wrong one', () => {
+    const reasons = (...args: Parameters<typeof read>) => read(...args).map(({ problems }) => problems[0]?.reason)
+    expect(reasons({ '': oidc, a: oidc }, {})).to.deep.equal(['is missing', 'is missing'])
+    expect(reasons({ '': oidc, a: { dns: null, ...oidc } }, { cert: 5 })).to.deep.equal(
+      Array(2).fill('must be a host name'),
+    )
+  })
+
+  it('derives the address from redirect_uri only if settings.cert is missing and needed', () => {
+    const withRedirect = (redirect_uri: unknown) => ({
+      authStrategies: { oidc: { ...MINIMAL, client: { ...CLIENT, redirect_uri } } },
+    })
+    const elsewhere = withRedirect('https://proxy.example.com:8443/auth-oidc-callback')
+    expect(read({ '': elsewhere }, {})[0]?.settings?.origin).to.equal('https://proxy.example.com:8443')
+    expect(read({ '': elsewhere })[0]?.settings?.origin).to.equal('https://mesh.example.com')
+    expect(paths({ '': elsewhere }, { cert: 'a b' })).to.deep.equal([['', 'settings.cert']])
+    expect(paths({ a: elsewhere }, {})).to.deep.equal([['a', 'domains.a.dns']])
+    for (const wrong of ['mesh', 'urn:mesh', 5, ['https://proxy.example.com/']])
+      expect(paths({ '': withRedirect(wrong) }, {})[0], String(wrong)).to.include('settings.cert')
+  })
+
   it('refuses a dns setting that is not exactly a host name', () => {
-    const wrong = ['https://a.example.com', 'a.example.com:8443', 'a/b', 'u@a', '*.example.com', '', 'a b', '[::1]']
+    const wrong = [
+      'https://a.example.com',
+      'a.example.com:8443',
+      'a/b',
+      'u@a',
+      '*.example.com',
+      '',
+      'a b',
+      '[::1]',
+      '1.2.3.400',
+    ]
     for (const dns of [...wrong, 5, null, []])
       expect(paths({ a: { dns, ...oidc } }), String(dns)).to.deep.equal([['a', 'domains.a.dns']])
   })
@@ -63,7 +94,9 @@ describe('domains of a configuration', () => {
       expect(finished.client.post_logout_redirect_uri).to.equal(`${origin}/login`)
     }
     for (const port of [1, 65_535])
-      expect(paths({ '': oidc }, { cert: 'a.example', aliasPort: null, port })).to.deep.equal([['']])
+      expect(read({ '': oidc }, { cert: 'a.example', aliasPort: null, port })[0]?.settings?.origin).to.equal(
+        `https://a.example:${port}`,
+      )
     for (const port of [0, -1, 65536, 1.5, '443', true]) {
       expect(paths({ '': oidc }, { cert: 'a.example', port })).to.deep.equal([['', 'settings.port']])
       expect(paths({ '': oidc }, { cert: 'a.example', aliasPort: port })).to.deep.equal([['', 'settings.aliasPort']])
@@ -122,6 +155,8 @@ describe('top-level structure of a configuration', () => {
   it('refuses a configuration that is no object or has no domains', () => {
     for (const wrong of [undefined, null, 5, 'text', [], () => 1]) expect(problems(wrong)).to.deep.equal(['$'])
     for (const wrong of [undefined, null, 5, []]) expect(problems({ domains: wrong })).to.deep.equal(['domains'])
+    expect(readDomains({}).problems[0]?.reason).to.equal('is missing')
+    expect(readDomains({ domains: 5 }).problems[0]?.reason).to.equal('must be an object')
     expect(problems({ domains: {}, Domains: {} })).to.deep.equal(['domains'])
     expect(problems({ domains: {}, settings: {}, SETTINGS: {} })).to.deep.equal(['settings'])
   })
@@ -151,6 +186,10 @@ describe('top-level structure of a configuration', () => {
     expect(read({ a: twice })[0]?.settings).to.equal(null)
     const settings = { cert: 'a.example', CERT: 'a.example', port: 1, Port: 2, aliasPort: 3, aliasport: 4 }
     expect(paths({ '': oidc }, settings)).to.deep.equal([['', 'settings.cert', 'settings.aliasPort']])
+    expect(paths({ '': oidc }, { cert: 'a.example', port: 1, Port: 2 })).to.deep.equal([['', 'settings.port']])
+    expect(paths({ '': { authStrategies: { oidc: MINIMAL }, AuthStrategies: { oidc: MINIMAL } } })).to.deep.equal([
+      ['', 'domains[""].authStrategies.oidc'],
+    ])
   })
 
   it('reading a configuration returns deeply frozen settings', () => {

@@ -55,6 +55,23 @@ describe("MeshCentral's rules for reading a configuration", () => {
     expect(domains[2]?.settings?.logoutUrl).to.equal('https://own.example/')
   })
 
+  it('domains inherit from domaindefaults what is null in them, but never replace their own', () => {
+    const oidc = { issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }
+    const domains = read({
+      domaindefaults: { title: 'All', authStrategies: { oidc }, share: null },
+      domains: {
+        nulls: { title: null, Title: undefined, authStrategies: null },
+        own: { TITLE: 'Own', AUTHSTRATEGIES: { oidc } },
+        saml: { authStrategies: { saml: {} } },
+      },
+    })
+    expect(domains.map(({ key, title, warnings }) => [key, title, warnings[0]?.path])).to.deep.equal([
+      ['', 'All', 'domaindefaults.authStrategies.oidc.clientid'],
+      ['nulls', 'All', 'domaindefaults.authStrategies.oidc.clientid'],
+      ['own', 'Own', 'domains.own.authStrategies.oidc.clientid'],
+    ])
+  })
+
   it('migrates the oidc object of domaindefaults once even if several domains share it', () => {
     const config = (oidc: object) => ({ domaindefaults: { authStrategies: { oidc } }, domains: { '': {}, b: {} } })
     const text = JSON.stringify(config({ issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }))
