@@ -62,7 +62,8 @@ function findAsMeshCentral(config: JsonObject, domains: JsonObject, written: str
   const defaults = soleMember(config, 'domaindefaults', [])
   const inherited = isJsonObject(defaults.value) ? defaults.value : {}
   const shared = { steps: ['domaindefaults'], written: [defaults.written] }
-  const all = Object.hasOwn(domains, '') ? domains : { '': {}, ...domains }
+  const { '': defaultDomain, ...otherDomains } = domains
+  const all = { '': defaultDomain ?? {}, ...otherDomains }
   return Object.entries(all).flatMap(([key, domain]) => {
     if (isComment(key) || !isJsonObject(domain)) return []
     const whole = withDefaults(domain, inherited)

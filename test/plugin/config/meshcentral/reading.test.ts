@@ -60,6 +60,7 @@ describe("MeshCentral's rules for reading a configuration", () => {
     const domains = read({
       domaindefaults: { title: 'All', authStrategies: { oidc }, share: null },
       domains: {
+        '': null,
         nulls: { title: null, Title: undefined, authStrategies: null },
         own: { TITLE: 'Own', AUTHSTRATEGIES: { oidc } },
         saml: { authStrategies: { saml: {} } },
