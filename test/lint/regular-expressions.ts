@@ -8,7 +8,7 @@ export interface WrittenPattern {
 }
 
 const OPTIONS: ParserOptions = { sourceType: 'module', plugins: ['typescript'] }
-/** Replaces a value interpolated into a pattern: a letter, as in names and times. */
+/** Replaces a value that is interpolated into a pattern. The values are names and times, so a letter is typical. */
 const ANY_VALUE = 'x'
 
 interface SourceNode {

@@ -72,8 +72,8 @@ function trades({ isAnchored, items }: Way): boolean {
 }
 
 /**
- * Returns the characters that an item can consume from a text of these characters. A group counts only with the ways
- * that have all their required characters in the text.
+ * Returns the characters that an item can consume from a text of these characters. A way through a group counts only if
+ * each of its required items finds characters in the text.
  */
 function runOf({ chars, turns }: Item, text: CharSet): CharSet {
   if (!turns) return chars
@@ -110,7 +110,7 @@ function joined(heads: readonly Way[], tails: readonly Way[], flags: ReadonlyFla
   )
 }
 
-/** Collapses too many ways into one item. */
+/** Merges many ways into one item that consumes any of their characters. */
 function anyOf(ways: readonly Way[], flags: ReadonlyFlags): Way {
   const all = ways.flatMap(({ items }) => items)
   const chars = all.reduce((sum, item) => sum.union(item.chars), Chars.empty(flags))

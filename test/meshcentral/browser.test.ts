@@ -127,7 +127,7 @@ describe('login and logout in a browser at MeshCentral', () => {
     await page.goto(`${mesh.url}auth-oidc`)
     await signInAtIdp(person)
     await welcome(person)
-    // The page opens its socket after that.
+    // The page opens its socket only after the welcome.
     await page.waitForFunction('typeof meshserver !== "undefined" && meshserver.State === 2')
     await mesh.endSessions({ sub: person.sub })
     await page.waitForURL(`${mesh.url}login`)

@@ -58,7 +58,7 @@ describe('an open page of MeshCentral after the IdP ended the session', () => {
       ['', ''],
       ['', 'login'],
       ['', '?viewmode=2&gotonode=abc'],
-      // The address that a page polls for the server.
+      // An open page requests `refresh.ashx` again and again.
       ['', '', 'refresh.ashx'],
       ['straight', ''],
       ['key', '?key=secret'],

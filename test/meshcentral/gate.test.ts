@@ -40,7 +40,7 @@ describe("MeshCentral's domain settings that restrict logins", () => {
       const browser = setup.browser(address)
       const context = `${address} at ${domain}`
       expect(await statusOf(browser, `${setup.urlOf(domain)}auth-oidc`), context).to.equal(isAllowed ? 302 : 401)
-      // MeshCentral's own page is the reference.
+      // MeshCentral's own login page admits and blocks the same addresses.
       expect(await statusOf(browser, `${setup.urlOf(domain)}login`), context).to.equal(isAllowed ? 200 : 401)
     }
     const { status, headers } = await setup.browser(FAR).step(`${setup.urlOf('sent')}auth-oidc`)
@@ -85,7 +85,7 @@ describe("MeshCentral's domain settings that restrict logins", () => {
     expect(isLoginPage(loginPage)).to.equal(true)
     expect(new URL(loginPage.url).searchParams.get('key')).to.equal('k1')
     expect(isApp(await browser.step(`${setup.urlOf('key')}?key=k1`))).to.equal(false)
-    // The exception holds for one request.
+    // After the logout, the plugin adds the key to one request only.
     expect(await statusOf(browser, `${setup.urlOf('key')}login`)).to.equal(404)
   })
 

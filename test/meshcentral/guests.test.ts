@@ -109,7 +109,7 @@ for (const version of ['1.1.55', OLDER_VERSION]) {
       }
       const password = { action: 'login', username: 'local', password: 'a-Password-1' }
       const answers = Promise.all([
-        // MeshCentral delays its answers to these.
+        // MeshCentral delays the answers to these requests, so send them in parallel.
         post('local/login', urlencoded(password), `twofactor=${encodeURIComponent(cookie)}`),
         post('local/login', urlencoded({ ...password, token: `cookie=${encodeURIComponent(cookie)}` })),
         post('more/createaccount', urlencoded({ ...password, captchaargs: cookie })),

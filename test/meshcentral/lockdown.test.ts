@@ -12,7 +12,7 @@ const HOOK = "parent.pluginHandler.callHook('hook_setupHttpHandlers', obj, paren
 const SESSION = "obj.app.use(require('cookie-session')(sessionOptions));"
 const GET = 'obj.Get = function (id, func) {'
 
-/** Parts of MeshCentral that have moved so that the guard cannot work, and what the log says then. */
+/** Changes to MeshCentral with which the session guard cannot work, and the text that is logged then. */
 const MOVED: readonly (readonly [condition: string, logged: string, ...Move[]])[] = [
   ['CloneSafeUser is gone', 'lacks CloneSafeUser', ['webserver.js', 'CloneSafeUser', 'safeUser']],
   ['generateCookieKey is gone', 'lacks generateCookieKey', ['meshcentral.js', 'generateCookieKey', 'makeCookieKey']],
@@ -67,8 +67,8 @@ describe('an existing single sign-on session while the plugin is inactive', () =
   })
 
   /**
-   * Restarts MeshCentral so that the guard cannot work, because of a change to MeshCentral, the plugin or the
-   * configuration.
+   * Restarts MeshCentral with a change to MeshCentral, the plugin or the configuration, so that the session guard
+   * cannot work.
    */
   const signsNobodyIn = (condition: string, logged: string | undefined, options: () => Promise<ServerOptions>) =>
     it(`refuses all single sign-on logins if ${condition}`, async () => {
@@ -126,7 +126,7 @@ describe('an existing single sign-on session while the plugin is inactive', () =
       domains: { '': {} },
     })
     expect(setup.server().output()).to.match(/Error loading plugin: meshcompanion .*It has been disabled/)
-    // The plugin cannot prevent that, because none of its code runs.
+    // The login page still offers single sign-on. The plugin cannot prevent this, because none of its code runs.
     expect(await buttonsOf(setup)).to.deep.equal(['oidc'])
   })
 })

@@ -107,7 +107,7 @@ describe('MeshCentral with its IdP down at the start', () => {
 
 describe('MeshCentral with a failing database', () => {
   const switches = { Set: join(tmpdir(), `no-set-${process.pid}`), GetAllType: join(tmpdir(), `no-get-${process.pid}`) }
-  /** While the file exists, the call fails for the plugin's records. */
+  /** While the file of a database function exists, the function fails for the plugin's records. */
   const failing = Object.entries(switches).map(
     ([call, file]) => `{ const genuine = server.db.${call}; server.db.${call} = (query, done) =>
       (query === 'meshcompanion' || query.type === 'meshcompanion') && require('fs').existsSync(${JSON.stringify(file)})

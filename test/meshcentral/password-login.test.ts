@@ -23,7 +23,7 @@ async function createAccount(setup: MeshOfTests, username: string, path = '') {
   return { browser, answer }
 }
 
-/** Every way in that takes a name and a password; each resolves to whether it signed in. */
+/** Every way to sign in with a name and a password. Each resolves to whether it worked. */
 const WAYS: Readonly<Record<string, (setup: MeshOfTests, user: string) => Promise<boolean>>> = {
   'the login form': async (setup, username) => {
     const browser = setup.browser()
@@ -223,7 +223,7 @@ const REFUSED = 'refused by the handler for forms'
 const ADMINISTRATOR = 'asked for by a user who is signed in'
 const OTHER_PROOF = 'by something else than a password'
 
-/** Where MeshCentral begins a session or sets a password, each with what keeps passwords out there. */
+/** Places where MeshCentral begins a session or sets a password, and why no refused password gets through there. */
 const SESSIONS_AND_PASSWORDS: readonly (readonly [place: string, reason: string])[] = [
   ['webserver.js ldapHandler: user.salt', 'clears the password of an LDAP account'],
   ['webserver.js completeLoginRequest: req.session.userid = userid', AUTHENTICATED],

@@ -99,7 +99,7 @@ describe('two peers of MeshCentral on mongo-java-server', () => {
     const pageAtFirst = await openPage(first, browser)
     pageAtFirst.send({ action: 'changedevice', nodeid: admin.device, name: 'Renamed' })
     await page.message((message) => message.action === 'event' && includes(message, 'Renamed'))
-    // A login writes the account from the memory of its server.
+    // At a login, the server writes its own copy of the account. The copy must include the move.
     const pageAgain = await openPage(second, await signedIn(second, person))
     expect(includes(await pageAgain.ask('nodes'), admin.device)).to.equal(true)
     expect(includes(await pageAtFirst.ask('nodes'), admin.device)).to.equal(true)

@@ -103,7 +103,7 @@ describe('single sign-on sessions in MeshCentral', () => {
       const { status, headers } = await browser.step(`${setup.url}auth-oidc-callback?${query}`)
       expect({ status, location: headers.location }).to.deep.equal({ status: 302, location: '/' })
     }
-    // A callback without an answer is left to MeshCentral, which has no such page.
+    // The plugin leaves a callback without `code` or `error` to MeshCentral, which has no page there.
     expect((await browser.step(`${setup.url}auth-oidc-callback`)).status).to.equal(404)
     for (const [path, method, status] of [
       ['logout', 'HEAD', 405],
@@ -164,7 +164,7 @@ describe('single sign-on sessions in MeshCentral', () => {
       ['logout/', 'GET'],
       ['LOGOUT', 'GET'],
       ['Logout/?x=1', 'GET'],
-      // A logout of a domain without single sign-on, which shares the cookie.
+      // The domain `local` has no single sign-on, but shares the session cookie.
       ['local/logout', 'GET'],
       ['local/logout', 'HEAD'],
     ] as const) {

@@ -104,7 +104,7 @@ describe('the status page in MeshCentral', () => {
       'x-frame-options': 'SAMEORIGIN',
       'cache-control': 'no-store',
     })
-    // The result belongs to one domain only.
+    // The result is shown only in the domain that was checked.
     expect((await pageOf(await signedIn(setup, admin(), 'sub'), 'sub')).body).not.to.include('class="verdict')
   }).timeout(120_000)
 

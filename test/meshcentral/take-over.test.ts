@@ -50,7 +50,7 @@ describe('the plugin in a MeshCentral server with many domains', () => {
   })
 
   it('a user signs in to domains with preset azure, tenant_id, or tenant_id and issuer', async () => {
-    // The first two get their issuer from the base address in the plugin's settings.
+    // The domains `azure` and `tenant` get their issuer from the base address in the plugin's settings.
     for (const domain of ['azure', 'tenant', 'kept']) await expectSignIn(domain)
   })
 

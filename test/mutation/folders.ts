@@ -1,9 +1,9 @@
-/** Rules that are held by mutants, and the tests that hold them: files, or folders with all that is below them. */
+/** Code to mutate (`rules`), and the tests that must notice the mutants. Both are files, or folders with all contents. */
 export interface MutatedFolder {
   /** Name of a module, or of a part of one: `module/part`. */
   readonly name: string
   readonly rules: readonly string[]
-  /** Only what is quick: all of them that reach a mutant are run for it. */
+  /** Only quick tests: each mutant runs all tests that reach it. */
   readonly tests: readonly string[]
 }
 

@@ -28,7 +28,7 @@ interface TestResult {
   readonly id: string
   readonly name: string
   readonly timeSpentMs: number
-  /** 0 passed, 1 failed, 2 left out. */
+  /** 0: passed. 1: failed. 2: skipped. */
   readonly status: 0 | 1 | 2
   readonly failureMessage?: string
 }
@@ -41,7 +41,7 @@ class MochaRunner {
   // The names of the arguments that Stryker passes to the constructor.
   static readonly inject = ['options'] as const
   readonly #shared: Shared
-  // Prints nothing.
+  // The base reporter prints nothing.
   readonly #mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 0 })
   /** Code reached in hooks of a suite counts for each of its tests. */
   readonly #suites = new Map<string, readonly string[]>()
@@ -87,7 +87,10 @@ class MochaRunner {
     return { status: 'killed', killedBy: [failed.id], failureMessage: failed.failureMessage ?? '', nrOfTests }
   }
 
-  /** @param limitMs of each test and hook, so that one which waits in vain costs no process; 0: none */
+  /**
+   * @param limitMs time limit of each test and hook; 0: none. A test that hangs then fails, before Stryker would kill
+   * the process
+   */
   async #run(
     mutant: string | undefined,
     activation: MutantRun['mutantActivation'],
@@ -137,7 +140,7 @@ class MochaRunner {
     this.#shared.currentTestId = id
   }
 
-  /** The test itself, or that which a hook is for. */
+  /** Returns the test itself, or the test for which a hook runs. */
   #testOf(test: Test | Hook): Test | Hook {
     let first: Test | undefined = test.ctx?.currentTest
     if ('type' in test && test.type === 'hook' && !first) {
@@ -149,14 +152,14 @@ class MochaRunner {
   }
 }
 
-/** A node of the syntax tree, as far as texts go. */
+/** The members of a syntax node that matter for texts. */
 interface Node {
   readonly type: string
   readonly value?: unknown
   readonly quasis?: readonly { readonly value: { readonly raw: string } }[]
 }
 
-/** Sentences for people and statements for databases: what tests hold is which one comes, not each of its words. */
+/** Ignores texts of several words, such as messages and SQL. Tests check which text is used, but not every word. */
 const texts = {
   shouldIgnore({ node }: { readonly node: Node }): string | undefined {
     const text =

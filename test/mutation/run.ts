@@ -25,7 +25,7 @@ interface Report {
 interface Score {
   readonly mutants: number
   readonly killed: number
-  /** One a line. */
+  /** A line for each mutant that no test notices. */
   readonly survivors: readonly string[]
 }
 
@@ -94,13 +94,13 @@ function mutate({ name, tests }: MutatedFolder, rules: readonly string[]): Score
     ignorers: ['texts'],
     warnings: { unknownOptions: false },
     testRunnerNodeArgs: ['--import', 'tsx'],
-    // For the plugin above: there are no checkers.
+    // Without checkers, this process still loads the plugin above, which is TypeScript.
     checkerNodeArgs: ['--import', 'tsx'],
     coverageAnalysis: 'perTest',
     // A mutant in code that runs at load needs a process of its own. A schema has hundreds.
     ignoreStatic: name.startsWith('config/'),
     disableTypeChecks: false,
-    // There is none: Stryker would read ours by the compiler's interface, which the native one has no more.
+    // A file that does not exist: to read the project's, Stryker would need an API that the native compiler lacks.
     tsconfigFile: file('tsconfig.json'),
     concurrency: Math.max(1, availableParallelism() - 1),
     ignorePatterns: ['dist', 'data', SCRATCH],

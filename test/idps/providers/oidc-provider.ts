@@ -37,7 +37,7 @@ function createOidcProvider(
   }
   const each = (act: (idp: Idp) => unknown) => Promise.all([started().plain, started().secure].map(act))
 
-  /** Recreates both. The package fixes at creation which claims it sends. */
+  /** Recreates both providers, because the package fixes at creation which claims it sends. */
   async function make(options: IdpOptions = {}): Promise<void> {
     const ports = running && { plain: portOf(running.plain.issuer), secure: portOf(running.secure.issuer) }
     if (running) await each((idp) => idp.close())

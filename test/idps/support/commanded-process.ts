@@ -63,7 +63,7 @@ export function startCommanded(
     if (answer.error === undefined) request?.resolve(answer.value)
     else request?.reject(new Error(answer.error))
   })
-  // A write to an exited program fails later, by its exit.
+  // Ignores failed writes: they mean that the program has exited, and its exit rejects all open requests.
   child.stdin.on('error', () => undefined)
   const ended = new Promise<void>((resolve) => {
     child.once('close', () => resolve())

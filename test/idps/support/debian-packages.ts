@@ -30,7 +30,7 @@ export async function unpackPackages(
     .update(`${packages.join(' ')} ${backports}`)
     .digest('hex')
     .slice(0, 8)
-  // Renamed to this only when complete.
+  // The folder gets this name only once it is complete.
   const root = join(folder, `root-${choice}`)
   if (await exists(root)) return { kind: 'unpacked', root }
   await mkdir(folder, { recursive: true })
@@ -55,7 +55,7 @@ async function unpackInto(
   }
   try {
     const release = await sources(workFolder, backports)
-    // Separate lists and archives: neither the machine's nor their locks are used.
+    // Uses its own package lists and archives, so that it needs neither those of the machine nor their locks.
     const options = [
       ...[`Dir::State::lists=${join(workFolder, 'lists')}`, `Dir::Cache=${join(workFolder, 'cache')}`],
       ...[

@@ -65,7 +65,7 @@ export interface SignInVisit {
   /** All addresses that the browser visited. */
   readonly trail: readonly URL[]
   readonly me: Awaited<ReturnType<typeof whoAmI>>
-  /** The log line that tells why the login failed. */
+  /** The log line with the cause of the failed login. */
   readonly failure: AuthLogEntry | undefined
 }
 

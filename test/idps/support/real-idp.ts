@@ -31,7 +31,7 @@ export type Installed<Own extends RealIdp = RealIdp> =
  */
 export interface RealIdp {
   readonly version: string
-  /** Exactly as the provider publishes it. Constant from the first `start`: `stop` and `start` keep port and issuer. */
+  /** The issuer exactly as the provider publishes it. From the first `start` on, port and issuer never change. */
   readonly issuer: string
   /** The same provider over TLS with a private authority (PEM), if it supports that. */
   readonly secure?: {
@@ -47,24 +47,24 @@ export interface RealIdp {
   /** Cases in which the IdP shows the error on its own page, so that the host never learns of it. */
   readonly ownPage: ReadonlySet<CaseName>
   /**
-   * It refuses a refresh token with status 400 and an empty body. The host then keeps the session and logs that the
-   * check failed.
+   * The provider refuses a refresh token with status 400 and an empty body. The host then keeps the session and logs
+   * that the check failed.
    */
   readonly refusesWithoutWords?: true
   /**
    * Events that the host logs for a client without a secret, if the provider refuses it introspection or revocation.
    */
   readonly refusedToPublic?: readonly string[]
-  /** It does not fetch client keys over plain HTTP, so it receives them by value. */
+  /** The provider does not fetch client keys over plain HTTP, so it receives them by value. */
   readonly keysByValue?: boolean
   /** Returns a group's name as the claim has it, such as `/mesh-users`. */
   groupName(name: string): string
 
-  /** Starts it, or restarts it after `stop` with its previous data. Resolves once discovery answers. */
+  /** Starts the provider, or restarts it after `stop` with its previous data. Resolves once discovery answers. */
   start(): Promise<void>
-  /** Makes it unreachable: nothing listens at its addresses. Idempotent. */
+  /** Makes the provider unreachable: nothing listens at its addresses. Idempotent. */
   stop(): Promise<void>
-  /** Ends it for good and removes the files of this run. Idempotent. */
+  /** Ends the provider for good and removes the files of this run. Idempotent. */
   close(): Promise<void>
   /** Restores a fresh installation before each case: no client, no session, only `PEOPLE`, the first keys. */
   reset(): Promise<void>
@@ -119,7 +119,7 @@ export interface Agreed
   extends Partial<
     Omit<ClientSettings, 'client_id' | 'client_secret' | 'redirect_uri' | 'post_logout_redirect_uri' | 'response_types'>
   > {
-  /** Absent: `code`. */
+  /** Default: `code`. */
   readonly response_types?: readonly string[]
 }
 
@@ -158,7 +158,7 @@ export interface ClientRegistration extends Agreed {
 
 /** The host's settings for a client. */
 export interface Registered {
-  /** The provider's own if it assigns ids. */
+  /** The requested id, or the provider's own if the provider assigns ids. */
   readonly client_id: string
   readonly client_secret?: string
   /**

@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<string, Outcome>> = {
 }
 const NOTHING = 'nothing to try: '
 
-/** The outcomes of the fixture's provider, which has no page. */
+/** The outcomes of the provider of the fixtures, which has no page in the documentation. */
 const OIDC_PROVIDER: Readonly<Record<RenewalCase, Outcome>> = {
   renewal_disabled: { none: 'it asks whether an account is there, and nothing else' },
   renewal_deleted: 'out',

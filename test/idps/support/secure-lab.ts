@@ -15,7 +15,7 @@ export interface SecureLabOptions extends LabOptions {
 /** A host in a separate process, because only that can be made to trust a private authority (NODE_EXTRA_CA_CERTS). */
 export interface SecureLab {
   signIn(person: Person): ReturnType<typeof whoAmI>
-  /** The log line that tells why a login failed. */
+  /** Returns the log line with the cause of a failed login. */
   failure(): LogLine | undefined
   /** Describes the last page and all complaints of the host, for the message of a failed assertion. */
   describe(): string

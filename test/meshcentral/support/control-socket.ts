@@ -23,12 +23,12 @@ export interface ControlSocket {
 
 export interface OpenOptions {
   readonly domain?: string
-  /** MeshCentral's own cookie, as a parameter. */
+  /** MeshCentral's own cookie, as the query parameter `auth`. */
   readonly auth?: string
   /** Other query parameters. */
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
-  /** Its cookies are sent. Without it, the socket has no session. */
+  /** The browser whose cookies are sent. Without a browser, the socket has no session. */
   readonly browser?: ScriptedBrowser
 }
 

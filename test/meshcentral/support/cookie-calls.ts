@@ -16,7 +16,7 @@ const SURROUNDINGS = [
   /case ('[^']*'): \{/,
 ]
 
-/** Returns all such places of an installation, in the order of its files. */
+/** Returns all places of an installation that open sealed cookies, in the order of its files. */
 export function cookieCalls(installation: string): readonly CookieCall[] {
   const folder = join(installation, 'node_modules/meshcentral')
   const files = readdirSync(folder).filter((name) => name.endsWith('.js'))
@@ -40,9 +40,9 @@ const OTHER_KEY = 'opens cookies sealed with another key'
 const OTHER_PORT = 'serves a port for Intel AMT, and accepts only `a: "apf"`'
 
 /**
- * The places where MeshCentral 1.1.51 and 1.1.55 open sealed cookies. Null: the tests send a guest's cookie there.
- * Otherwise: why none can open there. A version with other places needs a review of each new one: could it take a guest
- * for the user who shares?
+ * The places where MeshCentral 1.1.51 and 1.1.55 open sealed cookies. The value is the reason why a guest's cookie
+ * cannot be opened there. If it is null, the tests send a guest's cookie there. Review each place that a new version
+ * adds: could MeshCentral take a guest for the user who shares?
  */
 export const COOKIE_CALLS: ReadonlyMap<string, string | null> = new Map([
   ["apprelays.js 'infos': infos.ip, loginCookieEncryptionKey", null],

@@ -12,7 +12,7 @@ import { startMongoStandIn } from './mongo-stand-in.ts'
 
 /** A running database that MeshCentral uses instead of its own NeDB. */
 interface Started {
-  /** MeshCentral's settings for it. */
+  /** MeshCentral's settings for the database. */
   readonly settings: Readonly<Record<string, unknown>>
   close(): Promise<void>
 }
@@ -24,15 +24,15 @@ export interface Database extends Started {
 
 interface Kind<What extends Started> {
   readonly name: string
-  /** The package that MeshCentral installs for it. */
+  /** The package that MeshCentral installs for the database. */
   readonly driver: string
-  /** @returns the reason as a string if it cannot start */
+  /** @returns the reason as a string if the database cannot start */
   start(installation: string): Promise<What | string>
 }
 
 /** A database with records that the test can read. */
 interface DatabaseKind extends Kind<Database> {
-  /** Whether it accepts ids of more than 256 characters. */
+  /** Whether the database accepts ids of more than 256 characters. */
   readonly longIds: boolean
   /** Whether ids that differ only in case are distinct. */
   readonly isCaseSensitive: boolean
@@ -55,7 +55,7 @@ export const DATABASES: readonly DatabaseKind[] = [
     longIds: true,
     isCaseSensitive: true,
     loginsAtOnce: 100,
-    // With `wal`, it syncs to disk only now and then.
+    // With the journal mode `wal`, SQLite seldom syncs to disk.
     start: async () => ({
       settings: { sqlite3: { name: 'mesh', journalMode: 'wal' } },
       records: async (dataPath) => recordsOf(await rowsOfSqlite(join(dataPath, 'mesh.sqlite'))),

@@ -17,13 +17,13 @@ const LISTENS = /MeshCentral HTTPS? server running on/
 /** MeshCentral's server process, without the launcher that would restart it. */
 export interface MeshProcess {
   readonly pid: number
-  /** Returns its console output so far. */
+  /** Returns the console output so far. */
   readonly output: () => string
-  /** Whether it is still running. */
+  /** Whether the server is still running. */
   readonly isUp: () => boolean
-  /** Kills it, as a power cut would. Idempotent. */
+  /** Kills the server, as a power cut would. Idempotent. */
   stop(): Promise<void>
-  /** Stops it as a service manager does and waits for its exit. @returns the signal or exit code */
+  /** Stops the server as a service manager does and waits for its exit. @returns the signal or exit code */
   terminate(signal: 'SIGTERM' | 'SIGINT'): Promise<string | number | null>
 }
 
@@ -126,7 +126,7 @@ function spawnNode(options: ProcessOptions): { readonly child: ChildProcess; rea
     closeSync(descriptor)
     return { child, output: () => readFileSync(file, 'utf8') }
   }
-  // It exits when its standard input ends, and so at the latest with this process.
+  // The server exits when its standard input ends, so it never outlives this process.
   const child = spawn(process.execPath, args, { ...place, stdio: ['pipe', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {

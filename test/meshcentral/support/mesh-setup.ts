@@ -41,7 +41,7 @@ export interface ServerOptions {
   readonly peers?: Members
   /** The folder of another MeshCentral than the laboratory's. */
   readonly installation?: string | undefined
-  /** The text of another plugin program than the packed one. */
+  /** The text of a plugin program that replaces the packed one. */
   readonly program?: string
   /** Options of Node.js for the server. `env` is its environment. */
   readonly nodeOptions?: readonly string[]

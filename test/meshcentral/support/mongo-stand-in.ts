@@ -21,7 +21,7 @@ export interface MongoStandIn {
   close(): Promise<void>
 }
 
-/** Starts it, after a first download. @returns the reason as a string if that is impossible */
+/** Downloads the server if necessary, and starts it. @returns the reason as a string if that is impossible */
 export async function startMongoStandIn(): Promise<MongoStandIn | string> {
   const reason = await needPrograms({ javac: 'openjdk-17-jdk-headless', mvn: 'maven' })
   if (reason !== undefined) return reason

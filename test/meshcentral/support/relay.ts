@@ -8,7 +8,7 @@ import type { MeshSetup } from './mesh-setup.ts'
 export interface RelayEnd {
   /** Resolves to whether the other end has joined or the server has closed the tunnel. */
   verdict(): Promise<'joined' | 'closed'>
-  /** False as soon as the server closes it. */
+  /** Whether the tunnel is open: false as soon as the server closes it. */
   isOpen(): boolean
   /** Sends a text through the tunnel. @returns what the other end received */
   tell(receiver: RelayEnd, text: string): Promise<string>

@@ -33,7 +33,7 @@ describe("the documents' example of a protected page", () => {
       const config = { settings: { cert: '127.0.0.1' }, domains: { '': { authStrategies: { oidc } } } }
       await folder.write('config.json', JSON.stringify(config))
       await symlink(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'))
-      // The test listens itself, because the redirect address has the port.
+      // The test itself listens, because the redirect address must name the port beforehand.
       const text = code
         .replace("'mesh-companion/plugin'", `'${ROOT}plugin/index.ts'`)
         .replace("'accounts.sqlite'", "':memory:'")

@@ -70,7 +70,7 @@ describe('documentation pages of identity providers', () => {
     expect(stated.length).to.be.at.least(4)
     const claimed = PAGES.flatMap((page) => versionOf(page) ?? [])
     expect(claimed).to.include.members(stated)
-    // Debian determines the version of these two.
+    // Debian determines the versions of LemonLDAP::NG and Glewlwyd.
     const named = PAGES.filter((page) => {
       const version = versionOf(page)
       return version !== undefined && !stated.includes(version)
@@ -89,7 +89,7 @@ describe('documentation pages of identity providers', () => {
       const page = PAGES.find(({ path }) => path.startsWith(FOLDER + name))
       const events = tableRows(section(page?.text ?? '', '## When a session ends')).map(([event]) => event)
       expect(events, name).to.deep.equal(Object.values(RENEWALS))
-      // The provider's own tests check the outcomes; here each must be readable.
+      // Checks only that each outcome can be read. The tests of each provider check whether it is true.
       for (const row of Object.keys(RENEWALS)) outcomeOf(page ? titleOf(page) : '', row as RenewalCase)
     }
   })

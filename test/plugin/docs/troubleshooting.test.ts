@@ -29,7 +29,7 @@ const namesBelow = (heading: string) => tableRows(section(PAGE, heading)).flatMa
 /** Returns every event that the plugin's sources log. */
 function eventsInSources(): ReadonlySet<string> {
   const texts = readdirSync(PLUGIN, { recursive: true, encoding: 'utf8' })
-    // The verdicts of a check are no log events.
+    // The live checks report verdicts, which look like log events.
     .filter((name) => name.endsWith('.ts') && !/^doctor\/(live\/|check-live\.ts)/.test(name))
     .map((name) => readFileSync(join(PLUGIN, name), 'utf8'))
   const events = texts.flatMap((text) => [

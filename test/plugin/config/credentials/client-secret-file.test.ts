@@ -11,7 +11,7 @@ const withFile = (file: unknown, more: object = {}) => ({
   client: { client_id: 'mesh', client_secret_file: file, ...more },
 })
 const PATH = 'client.client_secret_file'
-/** Options that give every file this content. */
+/** Returns options under which every file that is read has this content. */
 const content = (text: string) => ({ configFolder: '/etc/mesh', readFile: () => text })
 /** Returns the only problem of a configuration, without its path. */
 const problemOf = (...args: Parameters<typeof readOne>) => {

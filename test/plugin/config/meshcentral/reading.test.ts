@@ -30,7 +30,7 @@ describe("MeshCentral's rules for reading a configuration", () => {
     expect(otherReadings).to.deep.equal([])
     expect(reading).to.deep.include({ problems: [], warnings: [] })
     expect(reading?.settings?.groups?.required).to.equal(null)
-    // A group may have such a name.
+    // The name of a group may begin with an underscore.
     expect(reading?.settings?.groups?.rights).to.deep.equal([{ group: '_staff', rights: ['recordings'] }])
   })
 
