@@ -53,8 +53,8 @@ describe(`The sidecar on a machine without a battery-backed clock${unless}`, fun
     await sidecar.logged('push-retry')
     expect(fcm.received).to.deep.equal([])
 
-    // The next time that it is soon 17 minutes past, when there is housekeeping: later than the certificates were
-    // made.
+    // The next time just before the hourly housekeeping at minute 17. It is later than the creation of the
+    // certificates.
     const target = Math.ceil((Date.now() - BEFORE_HOUSEKEEPING) / HOUR) * HOUR + BEFORE_HOUSEKEEPING
     fcm.setClockAhead(target - Date.now())
     await time.set(target)

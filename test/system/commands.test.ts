@@ -146,11 +146,11 @@ describe('A SIGTERM to npm', () => {
   }).timeout(60_000)
 })
 
-/** Ends what is left of a process and of those that it started. */
+/** Kills the remaining processes of a process group. */
 function killGroup(leader: number | undefined): void {
   try {
     if (leader !== undefined) process.kill(-leader, 'SIGKILL')
   } catch {
-    // Everything has ended, as it should.
+    // All processes of the group have ended, as they should.
   }
 }

@@ -46,7 +46,7 @@ describe('The demo', () => {
       await shows('code=not_in_required_group')
     } finally {
       browser.close()
-      // Also after a failure, which would otherwise leave the demo running and mocha waiting for it.
+      // Also after a failure. Otherwise the demo would run on, and mocha would wait for it.
       child.kill('SIGINT')
     }
     expect(await ended).to.include({ code: 0 })

@@ -29,7 +29,7 @@ describe('npm run fixtures', () => {
     fixtures = runFixtures('--redirect-uri', `http://127.0.0.1:${port}/auth-oidc-callback`)
     const page = await fixtures.shows(LAST_LINE)
     const [server, sidecar] = printedObjects(page) as [Record<string, object>, Record<string, object>]
-    // The filter changes at once, so that the sidecar is not ready until the station is in it.
+    // Change the filter at once: then the sidecar is ready only when the filter contains the station.
     const aprsis = { ...sidecar.aprsis, filterDebounceMs: 0 }
     const push = { ...sidecar.push, coalesceMs: 0 }
 

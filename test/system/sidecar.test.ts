@@ -20,7 +20,7 @@ import { TYPESCRIPT } from '../support/typescript/options.ts'
 import { until } from '../support/until.ts'
 
 const MAIN = [...TYPESCRIPT, 'sidecar/main.ts']
-/** The command, to its end. */
+/** Runs the sidecar's command until it ends. */
 const run = (...args: readonly string[]) => spawnSync(process.execPath, [...MAIN, ...args], { encoding: 'utf8' })
 
 describe('The sidecar as a process', () => {

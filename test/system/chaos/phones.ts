@@ -17,9 +17,7 @@ import { PLATFORMS, type Platform } from '../../../sidecar/messages/store.ts'
 import { claim } from '../../support/running-api.ts'
 import type { Happenings } from './happenings.ts'
 
-/**
- * How many times faster than the world's the time of a phone goes: what fails is tried again after a tenth of a second.
- */
+/** How many times faster than real time a phone's clock runs. Failed requests are retried after a tenth of a second. */
 const HASTE = 40
 const ANSWER_LIMIT_MS = 5000
 
@@ -31,7 +29,7 @@ const HASTY: Timers = {
   },
 }
 
-/** A message as a sync showed it; `bytes` is its text. */
+/** A message that a sync returned. `bytes` is its text. */
 export interface Shown {
   readonly id: string
   readonly time: number
@@ -62,7 +60,7 @@ export class Stamps {
 }
 
 interface PhoneParts {
-  /** Leads to the sidecar that runs now; rejects when it does not answer. */
+  /** Sends a request to the running sidecar. Rejects if it does not answer. */
   readonly fetch: Fetch
   /**
    * Subscribes to Web Push, for the server with this public key: resolves with what the phone registers as its push
@@ -75,7 +73,7 @@ interface PhoneParts {
 
 export type PhoneCall = 'sync' | 'launch' | 'heartbeat' | 'avatars'
 
-/** An answer of the API, with what some of them have. */
+/** An answer of the API. Only some answers have `messages`. */
 interface Answer {
   readonly serverTime: number
   readonly messages?: readonly MessageRecord[]
@@ -84,7 +82,7 @@ interface Answer {
 /** A phone and its station. */
 export interface PhonePlace {
   readonly station: number
-  /** 0 is the one that the station has from its beginning. */
+  /** 0 is the station's first phone. */
   readonly ordinal: number
 }
 
@@ -98,27 +96,27 @@ export class Phone {
   /** The station, and which of its phones. */
   readonly name: string
   readonly platform: Platform
-  /** Whether the station is acknowledged for: its first phone wants it, and that is enough. */
+  /** Whether the sidecar acknowledges messages to the station, because its first phone asks for that. */
   readonly acks: boolean
   readonly isFirst: boolean
   readonly shown: Shown[] = []
   registered = false
   calling = false
-  /** How many messages it had been shown when it was first answered: of those it need not be told. */
+  /** Number of messages that the phone showed at its registration. It needs no notifications of these. */
   shownAtFirst = 0
   readonly #callsign: string
   readonly #ids = new Set<string>()
   readonly #calls: Readonly<Record<PhoneCall, () => Promise<unknown>>> = {
     sync: async () => this.#client?.sync(),
     launch: () => this.#launch(),
-    // With no avatar before, it registers and no more.
+    // The phone has no avatar, so this only sends a register request.
     heartbeat: async () => this.#client?.setAvatar(null),
     avatars: () => this.#direct.avatars({ ...claim(this.#callsign), stations: [] }),
   }
   readonly #parts: PhoneParts
   readonly #options: Omit<ClientOptions, 'pushToken'>
   #pushToken: string | undefined
-  /** Calls that the app has no reason for. */
+  /** Sends requests that the client has no reason to send. */
   readonly #direct: Calls
   #client: PhoneClient | undefined
   #state: ClientState | undefined
@@ -134,7 +132,7 @@ export class Phone {
     this.platform = PLATFORMS[(station + ordinal) % PLATFORMS.length] ?? 'android'
     this.acks = station % 4 !== 3
     this.isFirst = ordinal === 0
-    // A subscription is made once the sidecar has said its key.
+    // A Web Push phone has no push token yet: it first needs the sidecar's public key.
     if (this.platform !== 'webpush')
       this.#pushToken =
         this.platform === 'ios' ? `${station}${ordinal}`.repeat(32) : `token-${ordinal}-of-${this.#callsign}`
@@ -154,12 +152,12 @@ export class Phone {
     this.#direct = createCalls(this.#options)
   }
 
-  /** Where its notifications go: its token, or the address of its subscription. */
+  /** Target of the phone's notifications: its push token, or the address of its Web Push subscription. */
   get target(): string | undefined {
     return this.platform === 'webpush' && this.#pushToken ? JSON.parse(this.#pushToken).endpoint : this.#pushToken
   }
 
-  /** False when the sidecar did not answer, or a call of this phone is under way. */
+  /** Resolves with false if the sidecar did not answer, or if another request of this phone is pending. */
   async call(how: PhoneCall): Promise<boolean> {
     if (this.calling) return false
     this.calling = true
@@ -168,7 +166,7 @@ export class Phone {
       await this.#calls[how]()
       return true
     } catch (error) {
-      // Killed before it answered, or while it did; what it refused is blamed where it is seen.
+      // The sidecar was killed before or during its answer. Refusals are reported where the answer arrives.
       if (error instanceof ClientError) return false
       throw error
     } finally {
@@ -252,7 +250,7 @@ export class Phone {
     return this.#ids.has(id)
   }
 
-  /** Whether what it was shown bit by bit is `history`, message for message and in that order. */
+  /** Whether the messages that the phone showed equal `history`, in the same order. */
   agreesWith(history: readonly Shown[]): boolean {
     return isDeepStrictEqual(this.shown, history)
   }

@@ -3,7 +3,7 @@ import type { PhoneCall } from './phones.ts'
 
 /** A fault of the sidecar or of APRS-IS. Lengths count the messages that are sent meanwhile. */
 export type Act =
-  /** Right after something happened, so that it falls between any two steps of the pipeline. */
+  /** `after`: the kill follows such an event at once, so that it falls between any two processing steps. */
   | { readonly kind: 'kill'; readonly signal: 'SIGKILL' | 'SIGTERM'; readonly after: Moment; readonly down: number }
   | { readonly kind: 'drop' }
   | { readonly kind: 'restart' | 'refuse' | 'unverified'; readonly down: number }
@@ -25,7 +25,7 @@ export interface Plan {
   readonly acts: readonly (Act & { readonly rest: number })[]
   readonly gatewayActs: Readonly<Record<Gateway, readonly (GatewayAct & { readonly rest: number })[]>>
   readonly messages: readonly MessagePlan[]
-  /** How the clock runs in each life of the sidecar. */
+  /** Settings of the clock for each process of the sidecar, in turn. */
   readonly clocks: readonly ClockPlan[]
   /** The next requests, with their phones. */
   readonly calls: readonly { readonly phone: number; readonly how: PhoneCall }[]
@@ -38,12 +38,15 @@ export interface MessagePlan {
   readonly text: number
   readonly numbered: boolean
   readonly thirdParty: boolean
-  /** How many further messages follow in the same breath. */
+  /** How many further messages follow immediately. */
   readonly burst: number
 }
 
 export interface ClockPlan {
-  /** Behind the machine's clock by so much; never ahead, since the gateways check when credentials were issued. */
+  /**
+   * How far the sidecar's clock is behind the machine's. It is never ahead, because push gateways check when
+   * credentials were issued.
+   */
   readonly behindMs: number
   /** Value of `behindMs` two seconds after the start. */
   readonly laterBehindMs: number
@@ -55,7 +58,7 @@ const down = fc.integer({ min: 5, max: 60 })
 const kill = (signal: 'SIGKILL' | 'SIGTERM') =>
   fc.record({ kind: fc.constant('kill'), signal: fc.constant(signal), after: moment, down })
 
-/** Every kind of act, in any order. */
+/** All faults of a plan, in random order. */
 const acts = fc
   .tuple(
     kill('SIGKILL'),

@@ -9,7 +9,7 @@ export interface Life {
 
 /** A notification that a gateway took. */
 interface Push {
-  /** Where it went: a token, or the address of a subscription. */
+  /** Target of the notification: a push token, or the address of a Web Push subscription. */
   readonly target: string
   /** The newest message of the notification. */
   readonly id: string
@@ -22,7 +22,7 @@ interface Push {
 /** Notifications that phones received, by sender. */
 export class Pushes {
   readonly all: Push[] = []
-  /** Told of where a notification went. */
+  /** Called with the target of each notification. */
   onPush: (target: string) => void = () => {}
   readonly #newest = new Map<string, string>()
   readonly #happenings: Happenings
@@ -79,7 +79,9 @@ export class Pushes {
     return { excused, inexcusable }
   }
 
-  /** With the place of its newest message in the station's history; -1 where it is not there. */
+  /**
+   * Returns the pushes to a target, each with the position of its newest message in `history`; -1 if that is missing.
+   */
   #placed(target: string, history: readonly Shown[]) {
     const places = new Map(history.map(({ id }, place) => [id, place]))
     return this.of(target).map((push) => ({ ...push, place: places.get(push.id) ?? -1 }))

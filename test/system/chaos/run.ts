@@ -5,12 +5,12 @@ import { planOf } from './plan.ts'
 import type { Scale, SeveralChaos } from './several/several.ts'
 import type { Verdict } from './several/verdict.ts'
 
-/** Long enough for a lapsed lease, a round of the others, and a login. */
+/** Time for a lease to lapse, for another instance to notice it, and for that instance's login. */
 const TAKEOVER_LIMIT_MS = 8000
 
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
-/** With `--several`: what befalls them, each for so many seconds and on a database of its own. */
+/** Faults of `--several`. Each run has one fault, takes `seconds`, and has its own database. */
 const FAULTS: Readonly<Record<string, (chaos: SeveralChaos) => Promise<void>>> = {
   kill: (chaos) => chaos.eachInTurn(seconds, (victim) => chaos.kill(victim)),
   freeze: (chaos) => chaos.eachInTurn(seconds, (victim) => chaos.freeze(victim)),
@@ -43,7 +43,7 @@ process.exitCode = failed ? 1 : 0
 
 /** One sidecar on SQLite, for `seconds` at most. */
 async function single(): Promise<boolean> {
-  // Imported now: a wrong command line needs none of the parts, which take seconds to load.
+  // Imported only now, because the modules take seconds to load. A wrong command line needs none of them.
   const { Chaos } = await import('./chaos.ts')
   const chaos = new Chaos(planOf(seed), seconds * 1000)
   try {
@@ -61,7 +61,7 @@ async function single(): Promise<boolean> {
   }
 }
 
-/** Three on PostgreSQL. */
+/** Runs each fault with three sidecars on PostgreSQL. */
 async function several(): Promise<boolean> {
   let failed = false
   for (const name of names) {
@@ -70,7 +70,7 @@ async function several(): Promise<boolean> {
     const verdict = await endured(FAULTS[name] ?? (async () => {}))
     for (const [figure, count] of Object.entries(verdict.figures)) print(`  ${figure}: ${count}`)
     print(`  takeovers in s: ${verdict.takeoversMs.map((ms) => (ms / 1000).toFixed(1)).join(', ')}`)
-    // Later in proportion where the machine has more to do than it can.
+    // On an overloaded machine, the time limit grows in proportion.
     const limitMs = TAKEOVER_LIMIT_MS * Math.max(1, load.highest() / availableParallelism())
     const late = verdict.takeoversMs
       .filter((ms) => ms > limitMs)
@@ -81,7 +81,7 @@ async function several(): Promise<boolean> {
   return failed
 }
 
-/** The system's average is of a minute: a burst amid the run is not in that at its end any more. */
+/** Records the highest load. At the end of a run, the system's one-minute average no longer shows an earlier burst. */
 function watchLoad(): { highest(): number } {
   const present = () => loadavg()[0] ?? 0
   let highest = present()
@@ -99,7 +99,7 @@ function watchLoad(): { highest(): number } {
 }
 
 async function endured(rage: (chaos: SeveralChaos) => Promise<void>): Promise<Verdict> {
-  // Traffic goes on while what befell them last is made good.
+  // Traffic continues for a minute after the faults, while the instances recover from the last one.
   const scale: Scale = {
     seed,
     stations: 300,

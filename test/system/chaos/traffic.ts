@@ -15,7 +15,7 @@ const TEXTS = [
   Buffer.from('x'.repeat(67)),
 ]
 
-/** Senders and phones that act as planned until they are stopped. */
+/** Senders and phones that follow the plan until they are stopped. */
 export class Traffic {
   quiet = false
   answered = 0
@@ -65,7 +65,7 @@ export class Traffic {
 
   /** Puts a message to `phone` on the air; returns its id. */
   send(phone: Phone, { from, text: place, numbered, thirdParty }: Omit<MessagePlan, 'to' | 'burst'>): string {
-    // A sender without numbers sends once: only so is its message one of a kind.
+    // A sender without message numbers sends only one message, so that the message's id is unique.
     const sender = numbered ? `S${from}` : `U${this.#strangers++}`
     const number = numbered ? this.#nextNumber(sender) : ''
     const chosen = TEXTS[place % TEXTS.length] ?? Buffer.alloc(0)

@@ -11,18 +11,18 @@ export interface Callee {
   readonly calls: Calls
 }
 
-/** Calls that are kept, to be told of where a phone went astray. */
+/** How many requests of a phone are kept, to explain a violation. */
 const MOST_CALLS = 100
 
 interface CallerParts {
   readonly happenings: Happenings
-  /** Whether an instance has reason to answer 500 now. */
+  /** Whether a current fault may make instances answer 500. */
   readonly mayFail: () => boolean
   /** Subscribes to Web Push, for the servers with this public key: gives what the phone registers as its push token. */
   readonly subscribe: (publicKey: string) => string
 }
 
-/** An answer of the API, with what some of them have. */
+/** An answer of the API. Only some answers have `messages`. */
 interface Answer {
   readonly serverTime: number
   readonly messages?: readonly MessageRecord[]
@@ -31,7 +31,7 @@ interface Answer {
 /** A phone and its station. */
 interface CallerPlace {
   readonly station: number
-  /** 0 is a phone that knows nothing of device ids. */
+  /** 0 is a phone without a device id. */
   readonly ordinal: number
 }
 
@@ -43,7 +43,7 @@ export class Caller {
   readonly key: string
   /** The station, and which of its phones. */
   readonly name: string
-  /** Whether the station is acknowledged for: its first phone wants it, and that is enough. */
+  /** Whether the sidecar acknowledges messages to the station, because its first phone asks for that. */
   readonly acks: boolean
   readonly isFirst: boolean
   readonly shown: Shown[] = []
@@ -72,19 +72,19 @@ export class Caller {
     this.#mayFail = mayFail
     this.#subscribe = subscribe
     this.#platform = PLATFORMS[(station + ordinal) % PLATFORMS.length] ?? 'android'
-    // A subscription is made once an instance has said the key of all.
+    // A Web Push phone has no push token yet: it first needs the public key of the instances.
     if (this.#platform !== 'webpush')
       this.#pushToken =
         this.#platform === 'ios' ? `${station}${ordinal}`.padStart(64, '0') : `token-${ordinal}-of-${this.#callsign}`
   }
 
-  /** Where its notifications go: its token, or the address of its subscription. */
+  /** Target of the phone's notifications: its push token, or the address of its Web Push subscription. */
   get target(): string {
     const token = this.#pushToken ?? ''
     return this.#platform === 'webpush' ? JSON.parse(token).endpoint : token
   }
 
-  /** False where there was no answer. */
+  /** Resolves with false if there was no answer. */
   async register(callee: Callee): Promise<boolean> {
     const answer = await this.#answered(callee, 'register', async (calls) => {
       this.#pushToken ??= this.#subscribe((await calls.webPush()).publicKey)
@@ -92,7 +92,7 @@ export class Caller {
       const more = { ...this.#claim, platform: this.#platform, pushToken: this.#pushToken, ackMessages }
       return calls.register(registration(this.#callsign, more))
     })
-    // It may be older: what is newer, another instance may know alone.
+    // The answer's stamp may be older than the cursor, if only another instance knows the newest messages.
     if (answer) this.#cursor = Math.max(this.#cursor, answer.serverTime)
     return answer !== undefined
   }
@@ -118,7 +118,7 @@ export class Caller {
     return true
   }
 
-  /** The whole history, without touching the cursor; undefined where there was no answer. */
+  /** Returns the whole history without changing the cursor. Resolves with undefined if there was no answer. */
   async history(callee: Callee): Promise<readonly Shown[] | undefined> {
     const answer = await this.#answered(callee, 'sync', (calls) => calls.sync({ ...this.#claim, since: 0 }))
     return answer?.messages.map(shownOf)
@@ -129,7 +129,8 @@ export class Caller {
   }
 
   /**
-   * Where what it was shown bit by bit is not `history`, message for message and in that order; undefined where it is.
+   * Describes how the messages that the phone showed differ from `history`. Returns undefined if they are equal and in
+   * the same order.
    */
   astray(history: readonly Shown[]): string | undefined {
     if (isDeepStrictEqual(this.shown, history)) return undefined
@@ -140,13 +141,13 @@ export class Caller {
     return `${this.name}: it was not shown [${named(skipped)}], and alone has [${named(missed)}]; its calls were ${this.#calls.join('; ')}`
   }
 
-  /** Undefined where there was no answer, or `internal` was one that could be expected. */
+  /** Sends a request. Resolves with undefined after an error, and reports errors that no fault of the run explains. */
   async #answered<Got extends Answer>(
     { name, calls }: Callee,
     how: string,
     ask: (calls: Calls) => Promise<Got>,
   ): Promise<Got | undefined> {
-    // Where the trouble begins or ends meanwhile, it explains the answer too.
+    // A fault that began or ended during the request also explains an error.
     const wasAllowed = this.#mayFail()
     const begun = Date.now()
     const note = (got: string) => {

@@ -18,9 +18,9 @@ export class Instance {
   readonly site: Site
   life: Life = { killed: false }
   frozen = false
-  /** In elapsed milliseconds; never, at first. */
+  /** Elapsed time of the last thaw, in milliseconds. Initially, there was none. */
   thawedAt = Number.NEGATIVE_INFINITY
-  /** Another version, from the next start on. */
+  /** Entry file of another version, which the next start uses. */
   main: string | undefined
   readonly #file: string
   readonly #happenings: Happenings
@@ -46,7 +46,7 @@ export class Instance {
     this.#happenings = happenings
   }
 
-  /** It serves, and is not frozen. */
+  /** Whether the instance serves requests and is not frozen. */
   get isAwake(): boolean {
     return this.#url !== undefined && !this.frozen
   }
@@ -79,7 +79,7 @@ export class Instance {
     this.#happenings.tell()
   }
 
-  /** From now on it does nothing, and its connections stay. */
+  /** Suspends the process with SIGSTOP. Its connections stay open. */
   freeze(): void {
     this.frozen = true
     this.#process?.kill('SIGSTOP')
@@ -92,7 +92,7 @@ export class Instance {
     this.#happenings.tell()
   }
 
-  /** Resolves when it has stopped of itself; rejects where that went wrong. */
+  /** Stops the process with SIGTERM. Rejects if it does not end cleanly. */
   async stop(): Promise<void> {
     const stopping = this.#process
     this.#process = undefined
@@ -102,7 +102,7 @@ export class Instance {
     if (ending) expect(ending, this.name).to.deep.equal({ outcome: 0, stderr: '' })
   }
 
-  /** Leaves no process behind, however it went. */
+  /** Kills the process if it still runs. */
   async abandon(): Promise<void> {
     const running = this.#process
     this.#process = undefined
@@ -115,7 +115,7 @@ export class Instance {
     return [...this.#errors, ...(this.#process?.lines.filter(({ level }) => level === 'error') ?? [])]
   }
 
-  /** Answered by the instance that runs now; `unreachable` while it is killed or frozen. */
+  /** Calls the API of the running process. Rejects with `unreachable` while the process is killed or frozen. */
   readonly calls: Calls = createCalls({
     baseUrl: 'http://instance.invalid',
     timeoutMs: ANSWER_LIMIT_MS,

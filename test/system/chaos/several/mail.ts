@@ -11,7 +11,7 @@ export interface Letter {
   readonly id: string
   readonly to: string
   readonly text: string
-  /** When its acks were sent, in elapsed milliseconds. */
+  /** When the sidecars acknowledged the message, in elapsed milliseconds. */
   readonly ackedAt: number[]
 }
 
@@ -21,7 +21,7 @@ export interface Letter {
  */
 export class Mail {
   readonly letters = new Map<string, Letter>()
-  /** So many of them, from the first on, are not certain to be with two that listen. */
+  /** Number of the first messages that possibly only one listener received. */
   countHeardOnce = 0
   readonly #stations: readonly string[]
   readonly #most: number
@@ -34,12 +34,12 @@ export class Mail {
 
   constructor(parts: {
     readonly stations: readonly string[]
-    /** How many each of them keeps. */
+    /** How many messages a station's history keeps. */
     readonly perStation: number
     readonly sites: readonly Site[]
     readonly dice: Dice
     readonly happenings: Happenings
-    /** Whether two listen now. */
+    /** Whether two instances listen now. */
     readonly isHeardTwice: () => boolean
   }) {
     this.#stations = parts.stations
@@ -54,7 +54,7 @@ export class Mail {
     const begun = performance.now()
     const countBefore = this.letters.size
     this.#sending = setInterval(() => {
-      // A machine that is held up catches up.
+      // On a busy machine, this also sends the messages that are late.
       const due = countBefore + Math.floor(((performance.now() - begun) / 1000) * perSecond)
       while (this.letters.size < Math.min(due, this.#most)) this.send()
       this.#happenings.tell()
@@ -65,7 +65,7 @@ export class Mail {
     clearInterval(this.#sending)
   }
 
-  /** To one station after the other, in another order each time. */
+  /** Sends a message to the next station. Each round has a new random order. */
   send(): void {
     if (this.#turn.length === 0) this.#turn = this.#dice.shuffled(this.#stations)
     const [to = ''] = this.#turn
@@ -80,7 +80,7 @@ export class Mail {
     if (!this.#isHeardTwice()) this.heardOnce()
   }
 
-  /** From now on, messages sent so far may be known to a single listener. */
+  /** Marks all messages sent so far as possibly received by only one listener. */
   heardOnce(): void {
     this.countHeardOnce = this.letters.size
   }

@@ -23,20 +23,20 @@ const FREEZE_MS = 8000
 const FINDS_OUT_MS = 10_000
 const TICK_MS = 20
 const REGISTER_EVERY = 10
-/** Each so many stations one has two phones more. */
+/** Every fifth station has two more phones. */
 const PHONES_EVERY = 5
-/** On a machine that is held up. */
+/** Time limit of waits, long enough for a busy machine. */
 const PATIENCE_MS = 90_000
 /** Time after which all instances on a busy machine surely use a database that came back. */
 const AFTERMATH_MS = 20_000
 
-/** How much happens, in which order. */
+/** The size of a run, and the seed of its random choices. */
 export interface Scale {
   readonly seed: number
   readonly stations: number
   readonly messagesPerSecond: number
   readonly callsPerSecond: number
-  /** From one fault to the next. */
+  /** Pause between two faults. */
   readonly restMs: number
   /** How long the traffic lasts at most: the rings are made so large that they keep everything. */
   readonly seconds: number
@@ -143,7 +143,7 @@ export class SeveralChaos {
       instance: name,
       database,
       aprsis: { ...site.aprsis, callsign: LOGIN, passcode: passcodeOf(LOGIN), filterDebounceMs: 50 },
-      // An ack goes out once in 31 s, as always; no sender and no phone is limited beyond that.
+      // Acks keep the default minimum interval of 31 s. The other limits for senders and phones are too high to matter.
       history: { perStation: this.#perStation },
       push: { coalesceMs: COALESCE_MS, ...site.push, webpush: { ...webPush.settings, subject: subjectOf(name) } },
       ack: { maxPerSenderPerMinute: 1000 },
@@ -153,14 +153,15 @@ export class SeveralChaos {
     return instance
   }
 
-  /** So many messages a ring keeps. */
+  /** How many messages a station's history keeps. */
   get #perStation(): number {
     const { messagesPerSecond, seconds, stations } = this.#scale
     return Math.max(50, Math.ceil((messagesPerSecond * seconds) / stations))
   }
 
   /**
-   * Servers drop the older of two logins with one call. Who was frozen has lost its leases, and is about to find out.
+   * Reports a login with a callsign that another instance uses, because servers drop the older login. Excuses an
+   * instance for a while after its thaw, until it notices that its leases are lost.
    */
   #checkCall(call: string, heardAt: Site): void {
     const knows = performance.now() - FINDS_OUT_MS
@@ -206,12 +207,12 @@ export class SeveralChaos {
   }
 
   /**
-   * Waits a while without a fault. Then it waits until any instance may be hit: two listen, the third is up, and all
-   * messages that only one has heard are stored. Until then such a message is only with that instance. On a busy
-   * machine it may be unread, and lost with it.
+   * Waits `restMs` without a fault, and then until a fault of any instance may follow. All instances must run, and two
+   * must listen. Every message that possibly only one instance received must be stored. Otherwise, a fault of that
+   * instance may lose a message that is still unread.
    */
   async #rest(restMs = this.#scale.restMs): Promise<void> {
-    // A second listener that heard it may be the one that was hit.
+    // The second listener that received a message may be the victim of the last fault.
     this.#mail?.heardOnce()
     await this.happenings.atMost(restMs, () => false)
     const end = performance.now() + PATIENCE_MS
@@ -236,7 +237,7 @@ export class SeveralChaos {
       .until(() => this.#listening() >= LISTENERS, 'two listened again', PATIENCE_MS)
       .then(
         () => this.#takeoversMs.push(performance.now() - begun),
-        () => undefined, // Another wait for the same fact reports it.
+        () => undefined, // another wait for the same condition reports the failure
       )
   }
 
@@ -244,13 +245,13 @@ export class SeveralChaos {
     instance.start().catch((error: Error) => this.happenings.blame(error.message))
   }
 
-  /** Victims in turn, listeners first. */
+  /** Returns the instances in random order, listeners first. */
   #victims(): readonly Instance[] {
     const listens = ({ site }: Instance) => (site.hears(this.#stations) ? 0 : 1)
     return this.#dice.shuffled(this.#instances).toSorted((a, b) => listens(a) - listens(b))
   }
 
-  /** `kill -9`, started again at once. */
+  /** Kills an instance with `kill -9`, and starts it again at once. */
   async kill(victim: Instance): Promise<void> {
     this.#counts.kills += 1
     const killed = victim.kill()
@@ -259,7 +260,7 @@ export class SeveralChaos {
     this.#startAgain(victim)
   }
 
-  /** For longer than its leases last. */
+  /** Freezes an instance for longer than its leases last. */
   async freeze(victim: Instance): Promise<void> {
     victim.freeze()
     this.#counts.freezes += 1
@@ -268,7 +269,7 @@ export class SeveralChaos {
     victim.thaw()
   }
 
-  /** The database, and it is away for up to two seconds; with `victim`, an instance starts meanwhile. */
+  /** Kills the database, and restarts it within two seconds. Meanwhile, `victim` is also killed and started again. */
   async killDatabase(victim?: Instance): Promise<void> {
     this.#troubleUntil = Number.POSITIVE_INFINITY
     this.#databaseKilledAt.push(performance.now())
@@ -283,13 +284,13 @@ export class SeveralChaos {
     this.#troubleUntil = performance.now() + AFTERMATH_MS
   }
 
-  /** Hits one listener, once all is well. */
+  /** Waits until the instances are at rest, and then causes a fault at one listener. */
   async oneOf(befall: (victim: Instance) => Promise<void>): Promise<void> {
     await this.#rest()
     await befall(this.#victims()[0] as Instance)
   }
 
-  /** One after the other until `seconds` are over. */
+  /** Causes a fault at one instance after the other, until `seconds` have passed. */
   async eachInTurn(seconds: number, befall: (victim: Instance) => Promise<void>): Promise<void> {
     const end = performance.now() + seconds * 1000
     while (performance.now() < end)
@@ -299,7 +300,7 @@ export class SeveralChaos {
       }
   }
 
-  /** `times` times, spread over `seconds`; an instance starts meanwhile every second time. */
+  /** Kills the database `times` times, spread over `seconds`. Every second time, an instance is also killed. */
   async killDatabaseOften(times: number, seconds: number): Promise<void> {
     for (let time = 0; time < times; time++) {
       await this.#rest((seconds * 1000) / (times + 1))
@@ -308,7 +309,7 @@ export class SeveralChaos {
     await this.happenings.atMost((seconds * 1000) / (times + 1), () => false)
   }
 
-  /** Goes through `rage`, and the calm behind it. What goes wrong on the way is for the verdict. */
+  /** Runs the faults in `rage`, and then waits until the instances are at rest. Records errors for the verdict. */
   async endure(rage: () => Promise<void>): Promise<void> {
     try {
       await rage()
@@ -351,7 +352,7 @@ export class SeveralChaos {
     )
   }
 
-  /** How many messages all phones together are to be shown. */
+  /** Number of messages that all phones together must show. */
   #due(): number {
     const letters = new Map<string, number>()
     for (const { to } of this.#mail?.letters.values() ?? []) letters.set(to, (letters.get(to) ?? 0) + 1)
@@ -390,7 +391,7 @@ export class SeveralChaos {
   }
 }
 
-/** The subject that an instance signs with. */
+/** The Web Push subject of an instance. It shows which instance sent a notification. */
 function subjectOf(name: string): string {
   return `mailto:${name}@example.org`
 }

@@ -10,7 +10,7 @@ export interface SiteEvents {
   readonly happenings: Happenings
   /** A notification was accepted: the token, and its data, as a phone gets it. */
   onPush(token: string, data: Readonly<Record<string, unknown>>): void
-  /** An ack was sent: the line. */
+  /** Called with the line of each ack that the instance sent. */
   onAck(line: string): void
   /** A client logged in with this callsign. */
   onLogin(call: string): void
@@ -23,9 +23,9 @@ export interface Site {
   /** `aprsis` and `push` of its configuration, in part. */
   readonly aprsis: { readonly host: string; readonly port: number }
   readonly push: { readonly fcm: FcmFixture['settings']; readonly apns: ApnsFixture['settings'] }
-  /** Calls that are logged in now. */
+  /** Callsigns that are logged in now. */
   readonly calls: ReadonlySet<string>
-  /** Tells whether a logged-in client receives messages to all of `stations`. */
+  /** Whether the logged-in clients together receive the messages to all `stations`. */
   hears(stations: readonly string[]): boolean
   inject(line: string): void
   close(): Promise<void>
@@ -67,7 +67,7 @@ export async function startSite(serverCall: string, events: SiteEvents): Promise
       return calls
     },
     hears(stations) {
-      // Asked at every turn: filters change seldom.
+      // Cached, because each tick asks for it, and filters seldom change.
       if (request?.stations !== stations || request.filters !== filters)
         request = { stations, filters, all: stations.every((key) => filters.includes(`/${key}/`)) }
       return request.all

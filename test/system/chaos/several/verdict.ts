@@ -4,7 +4,7 @@ import type { Caller } from './callers.ts'
 import type { Instance } from './instance.ts'
 import type { Letter } from './mail.ts'
 
-/** The network passes an ack on that comes again so much later. */
+/** After this time, the network forwards an identical ack again. */
 const ACK_INTERVAL_MS = 29_000
 
 /** Events that instances log while the database is away. */
@@ -12,11 +12,11 @@ const TROUBLE: ReadonlySet<unknown> = new Set(['store-write-failed', 'api-failed
 
 /** The result of a whole run. */
 export interface Verdict {
-  /** In words, and how many. */
+  /** Counts, by their description. */
   readonly figures: Readonly<Record<string, number>>
-  /** From the death of a listener until two listen again. */
+  /** Times from the death of a listener until two instances listen again. */
   readonly takeoversMs: readonly number[]
-  /** Violations, the first few of a kind. */
+  /** The first few violations of each kind. */
   readonly faults: readonly string[]
 }
 
@@ -111,7 +111,7 @@ function acksOf(
     for (const [place, ackedMs] of ackedAt.entries()) {
       const previousMs = ackedAt[place - 1]
       if (previousMs === undefined || ackedMs - previousMs >= ACK_INTERVAL_MS) continue
-      // A database that was killed forgets them.
+      // A killed database forgets which acks were sent.
       if (databaseKilledAt.some((killedAt) => killedAt <= ackedMs && killedAt > previousMs - ACK_INTERVAL_MS))
         doubled += 1
       else twice.push(id)
