@@ -2,7 +2,7 @@ import { asciiLowerCase } from '../json/ascii-case.ts'
 import { isJsonObject, type JsonObject } from '../json/json-object.ts'
 import { SERVER_RIGHTS } from '../settings.ts'
 
-const KNOWN: ReadonlySet<string> = new Set(SERVER_RIGHTS)
+const KNOWN: ReadonlySet<unknown> = new Set(SERVER_RIGHTS)
 
 /**
  * Converts the names of rights in `groups.rights` to lower case, because MeshCentral accepts them in any letter case.
@@ -23,5 +23,5 @@ export function settleRightNames(oidc: JsonObject): JsonObject {
  */
 function settleName(name: unknown): unknown {
   const lowered = typeof name === 'string' ? asciiLowerCase(name) : name
-  return typeof lowered === 'string' && KNOWN.has(lowered) ? lowered : name
+  return KNOWN.has(lowered) ? lowered : name
 }

@@ -82,13 +82,20 @@ describe('deprecated keys in the oidc object', () => {
     const moreMistakes = { issuer: 'x', clientid: 'a', clientsecret: 'b', tokenURL: 5, scope: ['a', 5] }
     expect(problemPaths(moreMistakes)).to.have.members(['issuer', 'tokenURL', 'scope[1]'])
     expect(problemPaths({ issuer: ISSUER, clientid: 'a' })).to.deep.equal(['client.client_secret'])
+    for (const [issuer, path] of [
+      ['x', 'issuer'],
+      [{ issuer: 'x' }, 'issuer.issuer'],
+    ])
+      expect(problemPaths({ client: CLIENT, issuer, tokenURL: OLD })).to.deep.equal([path])
   })
 
   it('migration keeps a deprecated key that it cannot move, and warns', () => {
-    const oidc = { issuer: ISSUER, client: 5, clientid: 'a' }
-    expect(problemPaths(oidc)).to.deep.equal(['client'])
-    expect(warningsOf(oidc)).to.deep.equal(['deprecated_key clientid'])
-    expect(moveDeprecatedKeys(oidc).oidc).to.deep.equal(oidc)
+    for (const client of [5, 'mesh']) {
+      const oidc = { issuer: ISSUER, client, clientid: 'a' }
+      expect(problemPaths(oidc)).to.deep.equal(['client'])
+      expect(warningsOf(oidc)).to.deep.equal(['deprecated_key clientid'])
+      expect(moveDeprecatedKeys(oidc).oidc).to.deep.equal(oidc)
+    }
     for (const unclear of [
       { issuer: ISSUER, clientId: 'a', clientid: 'b' },
       { groups: { sync: { enabled: true, Enabled: false } } },

@@ -46,6 +46,21 @@ describe('member names in any letter case', () => {
     expect(warningsOf({ ...MINIMAL, logoutURL: address })).to.deep.equal(['deprecated_key logoutURL'])
   })
 
+  it('keeps the letter case of group names in groups.rights, also of Enabled and Required', () => {
+    const rights = { Enabled: ['recordings'], enabled: ['locksettings'], Required: [] }
+    expect(settingsOf({ ...MINIMAL, groups: { rights } }).groups?.rights).to.deep.equal(
+      Object.entries(rights).map(([group, names]) => ({ group, rights: names })),
+    )
+  })
+
+  it('ignores a member with the value undefined beside one in another letter case', () => {
+    for (const members of [
+      { newAccounts: undefined, newaccounts: true },
+      { newaccounts: true, newAccounts: undefined },
+    ])
+      expect(settingsOf({ ...MINIMAL, ...members }).newAccounts).to.equal(true)
+  })
+
   it('refuses a member that occurs in two letter cases', () => {
     const client = { client_id: 'a', Client_ID: 'b', client_secret: 'x' }
     const { problems } = readOne({ ...MINIMAL, client, newAccounts: true, newaccounts: true })

@@ -76,6 +76,12 @@ describe('migration of a configuration file', () => {
     expect(migrate(style(OLD))).to.equal(style(NEW))
   })
 
+  it('migration keeps an indentation that continues tabs with spaces', () => {
+    const file = (oidc: string) => `{"domains":\n\t{"":{"authStrategies":{"oidc":${oidc}}}}}`
+    const moved = file('{\n\t    "client": {\n\t        "client_id": "a"\n\t    }\n\t}')
+    expect(migrate(file('{\n\t    "clientid": "a"\n\t}'))).to.equal(moved)
+  })
+
   it('migration indents by two spaces if the file has no indentation', () => {
     const file = (oidc: string) => `{"domains":{"":{"authStrategies":{"oidc":${oidc}}}}}`
     const moved = file('{\n  "client": {\n    "client_id": "a"\n  }\n}')
