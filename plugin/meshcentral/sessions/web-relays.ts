@@ -88,15 +88,17 @@ export class WebRelays {
 
 /**
  * Combines owners into one that ends with the first. Its start is that of the youngest, because no earlier revocation
- * applies to open sessions.
+ * applies to open sessions. Its issuer is that of the oldest, because a replaced issuer began older sessions.
  */
 function commonOwner(owners: readonly SessionOwner[]): SessionOwner {
   const limits = owners.flatMap(({ until }) => until ?? [])
+  const [oldest] = owners.filter(({ from }) => from).toSorted((a, b) => a.startedAt - b.startedAt)
   return {
     kind: 'session',
     keys: [...new Set(owners.flatMap(({ keys }) => keys))],
     startedAt: Math.max(...owners.map(({ startedAt }) => startedAt)),
     ...(limits.length > 0 ? { until: Math.min(...limits) } : {}),
+    ...(oldest?.from ? { from: oldest.from } : {}),
   }
 }
 

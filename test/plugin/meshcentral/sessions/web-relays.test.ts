@@ -36,6 +36,15 @@ describe('owners of web relays', () => {
     expect(relays.ownerOf(USER, never)).to.include({ until: 7 })
   })
 
+  it("a web relay keeps the oldest session's issuer, so it ends if that is replaced", () => {
+    const from = (issuer: string) => ({ from: { domainKey: '', issuer } })
+    const relays = new WebRelays()
+    relays.opened(USER, { ...owner('new', 3), ...from('https://new.example') }, 'x of new')
+    relays.opened(USER, { ...owner('old', 2), ...from('https://old.example') }, 'x of old')
+    relays.opened(USER, owner('direct', 1), 'x of direct')
+    expect(relays.ownerOf(USER, never)).to.include({ startedAt: 3 }).and.deep.include(from('https://old.example'))
+  })
+
   it("a user's web relays belong to open sessions, or to ended ones if none is open", () => {
     const relays = new WebRelays()
     relays.opened(USER, owner('a'), 'x of a')
