@@ -8,7 +8,7 @@ const DATA = {
   seqId: text('Sequence id of the newest message; empty if it has none.'),
   to: text('The station to which the newest message is addressed.'),
   count: { type: 'string', pattern: '^[0-9]+$', description: 'Number of messages that the push announces.' },
-  collapseId: text('aprs- followed by the station. A later push with the same value replaces this one.'),
+  collapseId: text('aprs-, in a test aprs-test-, and the station. A later push with the same value replaces this one.'),
   fromAvatarHash: text("Hash of the sender's avatar, if it has one."),
   fromAvatarIcon: text("Name of the icon in the sender's avatar, if it has one."),
   fromAvatarImage: {
