@@ -8,7 +8,10 @@ export interface Member {
    * the login line's filter.
    */
   readonly stations: ReadonlySet<StationKey>
-  /** The stations that the plan wants in the connection's filter; undefined if the filter stays unchanged. */
+  /**
+   * The stations that the plan wants in the connection's filter; undefined if the filter stays unchanged or the plan
+   * closes the connection.
+   */
   readonly next: ReadonlySet<StationKey> | undefined
   /** Whether the plan closes the connection. */
   readonly retiring: boolean
@@ -49,16 +52,14 @@ export interface Rollout {
 export function nextSteps({ members, waiting, leaving, wanted, maxConnections }: Rollout): readonly Step[] {
   const steps: Step[] = []
   const cover = coverOf(members, wanted)
-  let staying = members
   for (const member of members) {
     if (!member.retiring) continue
     if (member.up && cover.losses(member, member.stations) > 0) continue
-    staying = staying.filter((candidate) => candidate !== member)
     cover.drop(member)
     steps.push({ kind: 'close', id: member.id })
   }
 
-  for (const member of staying) {
+  for (const member of members) {
     const { next } = member
     if (!next) continue
     const dropped = [...member.stations].filter((station) => !next.has(station))
@@ -68,11 +69,12 @@ export function nextSteps({ members, waiting, leaving, wanted, maxConnections }:
     steps.push({ kind: 'change', id: member.id, stations: next })
   }
 
-  const free = maxConnections - staying.length - leaving
+  // A connection that closes now stays open while it reads its last lines, so its place is not free yet.
+  const free = maxConnections - members.length - leaving
   for (let count = 0; count < Math.min(free, waiting); count++) steps.push({ kind: 'open' })
 
-  const stuck = steps.length === 0 && waiting > 0 && leaving === 0 && staying.every(({ settled }) => settled)
-  return stuck ? leastLoss(staying, cover) : steps
+  const stuck = steps.length === 0 && waiting > 0 && leaving === 0 && members.every(({ settled }) => settled)
+  return stuck ? leastLoss(members, cover) : steps
 }
 
 /**

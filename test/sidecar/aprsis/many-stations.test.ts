@@ -73,6 +73,19 @@ describe('The APRS-IS connections for many stations', () => {
     await setup.reaches(stationKeys(62))
   })
 
+  it('stays within maxConnections if all stations are replaced during a filter change', async () => {
+    await setup.start(stationKeys(60), { maxConnections: 2 })
+    await setup.change(stationKeys(61))
+    await setup.until(() => calls().length === 2)
+    setup.server.stall()
+    await setup.change(stationKeys(60, 100))
+    expect(states()).to.deep.equal(['leaving', 'leaving'])
+    await setup.clock.advance(5000)
+    setup.server.resume()
+    await setup.ready()
+    await setup.reaches(setup.stations)
+  })
+
   // Shows: sidecar 2.13, C7.5.
   it('adding a station to 5,000 sends less than 500 bytes to APRS-IS', async () => {
     await setup.start(stationKeys(5000))

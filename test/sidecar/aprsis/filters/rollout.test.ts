@@ -30,6 +30,8 @@ const RULES: Readonly<Record<string, readonly Situation[]>> = {
   'opens no connection while leaving ones use up maxConnections': [
     [[old(['A'])], [], { waiting: 1, maxConnections: 2, leaving: 1 }],
     [[old(['A'])], [OPEN], { waiting: 1, maxConnections: 2 }],
+    [[old(['GONE']), member(2, ['A'])], [CLOSE], { waiting: 1, maxConnections: 2 }],
+    [[member(1, ['A']), member(2, ['B'])], [], { waiting: 1, maxConnections: 2 }],
   ],
   'closes a retiring connection if settled ones carry all its stations': [
     [[old(['A', 'B']), member(2, ['A']), member(3, ['B'])], [CLOSE]],
