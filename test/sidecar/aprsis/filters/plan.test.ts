@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Carrier, type Plan, planConnections } from '../../../../sidecar/aprsis/filters/plan.ts'
+import { type Carrier, isSameSet, type Plan, planConnections } from '../../../../sidecar/aprsis/filters/plan.ts'
 import { filterBytes, IN_PLACE_BYTES } from '../../../../sidecar/aprsis/protocol/filter.ts'
 import { LOGIN_FILTER_BYTES } from '../../../../sidecar/aprsis/protocol/login.ts'
 import { stationKeys } from '../link-harness.ts'
@@ -11,6 +11,9 @@ const carrier = (id: number, stations: Iterable<string>, mustGo = false): Carrie
   stations: new Set(stations),
   mustGo,
 })
+
+/** Stations whose filter has exactly the length that fits a #filter line. */
+const LONGEST_IN_PLACE = [...stationKeys(55), 'A1A-1']
 
 /** The stations that each connection requests after the plan. */
 function result(plan: Plan, carriers: readonly Carrier[]): ReadonlySet<string>[] {
@@ -34,6 +37,9 @@ describe('The plan of APRS-IS connections', () => {
     const plan = planConnections(new Set(stationKeys(55)), [carrier(1, stationKeys(54))], limits, false)
     expect(plan.change.get(1)?.size).to.equal(55)
     expect(plan).to.deep.include({ open: [], retire: new Set(), tight: true })
+    const longest = planConnections(new Set(LONGEST_IN_PLACE), [carrier(1, stationKeys(55))], limits, false)
+    expect(longest.change).to.deep.equal(new Map([[1, new Set(LONGEST_IN_PLACE)]]))
+    expect(longest).to.deep.include({ open: [], retire: new Set() })
   })
 
   it('replaces a connection if its new filter does not fit a #filter line', () => {
@@ -59,6 +65,42 @@ describe('The plan of APRS-IS connections', () => {
     const changed = planConnections(new Set(stationKeys(855)), [small, big], limits, false)
     expect(changed.change).to.deep.equal(new Map([[2, new Set(stationKeys(55, 800))]]))
     expect(changed).to.deep.include({ open: [], retire: new Set(), tight: false })
+  })
+
+  it('keeps a small filter that just fits a #filter line beside a large filter', () => {
+    const carriers = [carrier(2, LONGEST_IN_PLACE), carrier(1, stationKeys(800, 100))]
+    const wanted = new Set([...LONGEST_IN_PLACE, ...stationKeys(799, 101)])
+    expect(filterBytes(LONGEST_IN_PLACE, limits)).to.equal(IN_PLACE_BYTES)
+    const plan = planConnections(wanted, carriers, { ...limits, maxConnections: 2 }, false)
+    expect(plan).to.deep.include({ change: new Map(), open: [], retire: new Set(), tight: false })
+  })
+
+  it('merges small filters into the longest of them beside a large filter', () => {
+    const carriers = [carrier(3, stationKeys(5, 830)), carrier(2, stationKeys(30, 800)), carrier(1, stationKeys(800))]
+    const plan = planConnections(new Set(stationKeys(835)), carriers, limits, false)
+    expect(plan.change).to.deep.equal(new Map([[2, new Set(stationKeys(35, 800))]]))
+    expect(plan).to.deep.include({ open: [], retire: new Set([3]), tight: false })
+  })
+
+  it('replaces a large filter if a small filter beside it would exceed maxConnections', () => {
+    const single = { ...limits, maxConnections: 1 }
+    const plan = planConnections(new Set(stationKeys(801)), [carrier(1, stationKeys(800))], single, false)
+    expect(plan.open).to.deep.equal([new Set(stationKeys(801))])
+    expect(plan).to.deep.include({ change: new Map(), retire: new Set([1]) })
+  })
+
+  it('leaves full filters unchanged if many stations are added', () => {
+    const carriers = [carrier(2, stationKeys(882, 882)), carrier(1, stationKeys(882))]
+    const plan = planConnections(new Set(stationKeys(2646)), carriers, limits, false)
+    expect(plan.open).to.deep.equal([new Set(stationKeys(882, 1764))])
+    expect(plan).to.deep.include({ change: new Map(), retire: new Set() })
+  })
+
+  it('opens the same filters in whichever order the stations are given', () => {
+    const [forwards, backwards] = [stationKeys(900), stationKeys(900).reverse()].map((keys) =>
+      planConnections(new Set(keys), [], limits, false).open.map((filter) => [...filter].sort()),
+    )
+    expect(backwards).to.deep.equal(forwards)
   })
 
   it('merges a filter too long for a #filter line with the shortest large filter', () => {
@@ -90,6 +132,7 @@ describe('The plan of APRS-IS connections', () => {
   it('keeps one connection to APRS-IS even if there are no stations', () => {
     const plan = planConnections(new Set(), [carrier(1, ['AA1AA'], true)], limits, false)
     expect(plan.open).to.deep.equal([new Set()])
+    expect(planConnections(new Set(), [], limits, false).open).to.deep.equal([new Set()])
     expect(planConnections(new Set(), [carrier(1, [])], limits, false)).to.deep.include({ open: [], retire: new Set() })
   })
 
@@ -98,6 +141,12 @@ describe('The plan of APRS-IS connections', () => {
     const plan = planConnections(new Set(stationKeys(890)), carriers, { ...limits, maxConnections: 1 }, false)
     expect(plan.leftOut.length).to.be.within(1, 10)
     expect(stationKeys(885)).not.to.include.members([...plan.leftOut])
+  })
+
+  it('two sets of stations are the same if they have the same stations in any order', () => {
+    expect(isSameSet(new Set(['A', 'B']), new Set(['B', 'A']))).to.equal(true)
+    for (const other of [[], ['A'], ['A', 'C'], ['A', 'B', 'C']])
+      expect(isSameSet(new Set(['A', 'B']), new Set(other))).to.equal(false)
   })
 
   const stations = fc.uniqueArray(fc.integer({ min: 0, max: 2999 }), { maxLength: 2500 }).map((numbers) => {

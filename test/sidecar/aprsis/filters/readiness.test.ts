@@ -18,14 +18,15 @@ describe('The readiness of the APRS-IS filters', () => {
   it('the readiness of the filters is updated when stations or connections change', () => {
     const heard = watchHeard()
     const [first, both, second] = [new Set(['A']), new Set(['A', 'B']), new Set(['B'])]
+    const none: readonly string[] = []
     expect(heard(both, [], [])).to.equal(false)
     expect(heard(both, [], [first])).to.equal(false)
     expect(heard(both, ['B'], [first])).to.equal(true)
     expect(heard(both, [], [first])).to.equal(false)
     expect(heard(both, [], [first, second])).to.equal(true)
     expect(heard(both, [], [second])).to.equal(false)
-    expect(heard(second, [], [second])).to.equal(true)
-    expect(heard(second, [], [])).to.equal(false)
+    expect(heard(second, none, [second])).to.equal(true)
+    expect(heard(second, none, [])).to.equal(false)
   })
 
   it('a repeated readiness check does not read the stations if nothing has changed', () => {

@@ -6,6 +6,7 @@ import {
   filterLine,
   filterText,
   IN_PLACE_BYTES,
+  isAboutFilter,
   MAX_FILTER_LINE_BYTES,
 } from '../../../../sidecar/aprsis/protocol/filter.ts'
 import {
@@ -44,6 +45,7 @@ describe('The APRS-IS filter', () => {
     const stations = new Set(['AA1AA*', 'BB1BB-1', 'AA1AA-1'])
     expect(filterText(stations, 'N0CALL', narrow)).to.equal('g/AA1AA*/AA1AA-1/BB1BB-1')
     expect(filterText(stations, 'N0CALL', tracking)).to.equal('g/AA1AA*/AA1AA-1/BB1BB-1 b/AA1AA-1/BB1BB-1')
+    expect(filterText(new Set(['AA1AA*']), 'N0CALL', tracking)).to.equal('g/AA1AA*')
     for (const form of [narrow, tracking])
       expect(filterBytes(stations, form)).to.equal(filterText(stations, 'N0CALL', form).length)
   })
@@ -73,6 +75,29 @@ describe('The APRS-IS filter', () => {
     expect(confirmationLine('g/AA1AA')).to.equal('# filter g/AA1AA active')
     expect(confirmationLine('x'.repeat(300))).to.equal(`# filter ${'x'.repeat(255)} active`)
   })
+
+  for (const line of [
+    '# filter g/AA1AA active',
+    '# OK - Filter definition updated',
+    '# filter g/NO/BAD-1 active',
+    '# filter g/AA1AA/NO active',
+    '# filter g/AA-NO active',
+    '# filter noted',
+  ])
+    it(`the server's comment "${line}" accepts a filter`, () => {
+      expect(isAboutFilter(line)).to.equal(true)
+    })
+
+  for (const line of [
+    '# filter not accepted',
+    '# Invalid filter',
+    '# filter: no',
+    'Error: filter g/AA1AA',
+    '# aprsc 2.1.21',
+  ])
+    it(`the server's comment "${line}" does not accept a filter`, () => {
+      expect(isAboutFilter(line)).to.equal(false)
+    })
 })
 
 describe('The login line', () => {
