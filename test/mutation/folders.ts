@@ -1,4 +1,4 @@
-/** Code to mutate (`rules`), and the tests that must notice the mutants. Both are files, or folders with all contents. */
+/** Code to mutate (`rules`), and the tests that must notice the mutants. Both are files or whole folders. */
 export interface MutatedFolder {
   /** Name of a module, or of a part of one: `module/part`. */
   readonly name: string

@@ -69,7 +69,7 @@ describe('Two processes of the documented example server', () => {
     const code = CODE.replace('tokens: true', 'tokens: true, sessionCheckMs: 1_000')
     await writeFile(join(folder, 'server.mjs'), code.replace("'mesh-companion/plugin'", `'${ROOT}plugin/index.ts'`))
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-    // Their tables are missing to both.
+    // Both start at the same time and create the missing tables.
     const [first, otherExample] = await Promise.all([start(), start()])
     processes.push(first, otherExample)
   })
@@ -91,7 +91,7 @@ describe('Two processes of the documented example server', () => {
     await browser.login(balancer.url, username, `${username}-demo`)
     return browser
   }
-  /** Returns what each of the two says about the user; null if it redirects to the login page. */
+  /** Returns what each process says about the user; null if it redirects to the login page. */
   const statusAtBoth = (browser: ScriptedBrowser) =>
     Promise.all(
       ports().map(async (port) => {
@@ -122,7 +122,8 @@ describe('Two processes of the documented example server', () => {
       return answers.filter(({ status }) => status === 200).length
     }
     /**
-     * Until that many were asked for. Sessions stay in use: one that the other process has just renewed is not due yet.
+     * Uses all sessions until the IdP has had eight more token requests. One use may not suffice, because a session
+     * that the other process has just renewed is not due yet.
      */
     const renewals = async (port: number) => {
       const renewals = idp.requests('token')

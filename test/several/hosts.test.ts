@@ -35,7 +35,7 @@ for (const [name, start] of SERVERS) {
         this.skip()
       }
       server = started
-      // The clock of the first one is ahead.
+      // The clock of the first process is three seconds ahead.
       hosts = await startHostProcesses(server.address, 3000)
       ;[first, second] = [hosts.first, hosts.second].map(({ port }) => `http://127.0.0.1:${port}/`) as [string, string]
       url = hosts.balancer.url

@@ -51,7 +51,7 @@ describe('A sidecar inside another program', () => {
       } finally {
         await close()
       }
-      // The database is opened by one at a time.
+      // Only one sidecar can open the database, so this start shows that the failed one closed it.
       await (await startSidecar(settings(), log)).close()
     })
   }

@@ -242,7 +242,7 @@ describe('mesh-companion-check', () => {
     expect(err)
       .to.contain('  different: groups.revokeAdmin has no effect')
       .and.contain('different: groups.scope cannot')
-    // The plugin need not be loaded for that.
+    // The built-in strategy works without the plugin, so no line asks for the plugin.
     expect(err).not.to.contain('settings.plugins')
   })
 

@@ -22,7 +22,7 @@ describe('login with an issuer object', () => {
   })
   afterEach(() => doors.close())
 
-  /** Returns addresses of doors to these endpoints. */
+  /** Returns extra addresses that lead to these endpoints. */
   const doorsTo = (members: readonly Member[], issuer: string) =>
     Object.fromEntries(members.map((member) => [member, doors.to(member, issuer + ENDPOINTS[member])]))
 

@@ -40,7 +40,7 @@ const withStore = (newStore: () => MemoryStore, tokens = false) => {
   )
 }
 
-/** Sets the secret, as the plugin does first. */
+/** Sets the secret that seals sessions, as the plugin does first. */
 const sealed = (sessions: Sessions) => {
   sessions.sealBy?.('a secret of the host with more than 32 characters')
   return sessions

@@ -98,7 +98,7 @@ describe('login tokens of MeshCentral', () => {
     const socketOf = (closed: string[]) =>
       ({ close: () => void closed.push('closed'), on: () => undefined, emit: () => false }) as unknown as MeshSocket
 
-    /** @returns the answer to a correct secret, and the owners that the request has brought by then */
+    /** Signs in with a token and a correct secret. @returns the answer, and the request with its owners so far */
     async function answer(
       user: string,
       { days = null as number | null, socket = undefined as MeshSocket | undefined, isUnknown = false } = {},

@@ -1,11 +1,11 @@
 import { createServer, request } from 'node:http'
 import { onLoopback } from '../../support/on-loopback.ts'
 
-/** Stands before several processes of a server, and hands each request to another one in turn. */
+/** A load balancer: sends requests to several processes of a server in turn. */
 export interface Balancer {
-  /** With a slash at the end. */
+  /** The address, with a slash at the end. */
   readonly url: string
-  /** Ports of those that serve now. */
+  /** Sets the ports of the processes that get requests from now on. */
   use(...ports: readonly number[]): void
   close(): Promise<void>
 }

@@ -62,7 +62,7 @@ export async function startHostProcesses(address: string, aheadMs = 0): Promise<
     backchannel_logout_uri: `${balancer.url}auth-oidc-backchannel-logout`,
     backchannel_logout_session_required: true,
   })
-  // The library's table is made here: of two that make it at once, one fails.
+  // Creates the table of the session library here. If both processes created it at once, one would fail.
   const stores = await openStores(address, name)
   await new Promise((resolve) => stores.sessions.get('nobody', resolve))
   await stores.close()

@@ -9,7 +9,7 @@ export interface Redis {
   stop(): Promise<void>
 }
 
-/** @returns why there can be none, as a text */
+/** @returns the reason as a string if Redis cannot start */
 export async function startRedis(): Promise<Redis | string> {
   const program = await findDebianProgram('redis', ['redis-server'])
   if (typeof program === 'string') return program

@@ -79,7 +79,7 @@ describe('The avatars call for many stations', () => {
   it('closes the connection of a client that reads its answers too slowly', async () => {
     await start()
     const sockets: Socket[] = []
-    // Listens from the start: a reset may reach a paused socket before it reads again.
+    // Listens for `close` from the start: a reset may reach a paused socket before it reads again.
     const ended: Promise<void>[] = []
     // An answer may wait for some turns and still be read. Only answers to a client with full buffers stay.
     const isStuck = async () => {
@@ -90,7 +90,7 @@ describe('The avatars call for many stations', () => {
       return true
     }
     try {
-      // More than the system takes for a client that reads nothing.
+      // Sends requests until the answers do not fit into the system's buffers, because the clients read nothing.
       while (!(await isStuck())) {
         const socket = connect(api.port, '127.0.0.1').pause()
         sockets.push(socket)

@@ -13,7 +13,7 @@ describe('The API calls', () => {
 
   const register = (callsign: string, members: object = {}) => api.post('/v1/register', registration(callsign, members))
 
-  /** The same with another API. */
+  /** Restarts the API with other options. */
   const restart = async (options: ApiOptions) => {
     await api.close()
     api = await startApi(options)

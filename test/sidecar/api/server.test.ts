@@ -12,7 +12,7 @@ const unknown = JSON.stringify({ ...claim('N0CALL'), since: 0 })
 const requestText = (body: string, ...headers: readonly string[]) =>
   ['POST /v1/sync HTTP/1.1', 'Host: x', 'Content-Type: application/json', ...headers, '', body].join('\r\n')
 const syncText = requestText(unknown, `Content-Length: ${unknown.length}`)
-/** The same on a connection of its own. */
+/** Returns the same request with `Connection: close`. */
 const lastSync = (...headers: readonly string[]) =>
   requestText(unknown, `Content-Length: ${unknown.length}`, ...headers, 'Connection: close')
 const lastRegister = (callsign: string, ...headers: readonly string[]) => {
@@ -148,7 +148,7 @@ describe('The API over HTTP', () => {
 
   // Shows: sidecar C10.5.
   it('the API does not answer 400 to garbage that follows an unfinished request', async () => {
-    // An answer to the second would be taken for one to the first.
+    // The client would take an answer to the garbage for the answer to its request.
     const answer = await api.raw(`${syncText}nonsense\r\n\r\n`)
     expect(answer).to.not.include('400')
   })
@@ -241,7 +241,7 @@ describe('The rate limit of the API', () => {
     expect(await api.raw(syncText)).to.equal('')
     expect(api.metrics.value('api_dropped')).to.equal(2)
     await api.clock.advance(59_999)
-    // However the clock is set meanwhile.
+    // A change of the clock does not end the window.
     api.clock.set(api.clock.now() + 86_400_000)
     expect(await api.raw(syncText)).to.equal('')
     api.clock.set(1000)

@@ -13,7 +13,7 @@ export const CALL = 'N0CALL-10'
 
 type Receive = Parameters<Link['open']>[0]
 
-/** A link to the fixture server in memory and on one clock, with what it logs and hands over written down. */
+/** A link to the fixture server, in memory and on one fake clock. Records all log lines and received lines. */
 export class LinkHarness {
   readonly clock: FakeClock
   readonly network: MemoryNetwork
@@ -24,7 +24,7 @@ export class LinkHarness {
   server!: AprsIsServer
   link!: Link
   #heard: (() => void)[] = []
-  // Counts over all harnesses: one server drops equal messages of another.
+  // Counts over all harnesses, because a server drops messages that equal those of another harness.
   static #messages = 0
 
   constructor(clock = new FakeClock(), network = new MemoryNetwork()) {
@@ -80,7 +80,7 @@ export class LinkHarness {
     await this.server.close()
   }
 
-  /** Resolves once `holds` does; asked again whenever the link or the server shows that something happened. */
+  /** Resolves once `holds` returns true. Calls it again after each event of the link or the server. */
   async until(holds: () => boolean): Promise<void> {
     const names = ['login', 'filter', 'packet', 'disconnect'] as const
     while (!holds()) {

@@ -170,12 +170,12 @@ describe('The link to APRS-IS', () => {
       for (let count = 0; count < all; count++) setup.send(['AA1AA'])
       await setup.until(() => status().paused)
       const takenWhenFull = takenName
-      // One more read may come on top.
+      // The lines of one more read may be added.
       expect(takenWhenFull).to.be.within(5001, 7000)
       await setup.clock.advance(200_000)
       expect(takenName).to.equal(takenWhenFull)
       expect(states()).to.deep.equal(['up'])
-      // A connection that is opened meanwhile is not read either.
+      // A connection that opens during the pause is not read either.
       await setup.change(['AA1AA', ...stationKeys(99)])
       await setup.until(() => states().filter((state) => state === 'up').length === 2)
       const more = setup.send(stationKeys(99))
@@ -204,7 +204,7 @@ describe('The link to APRS-IS', () => {
   describe('The closing of the link to APRS-IS', () => {
     it('closing the link ends every connection, cancels all timers, and is idempotent', async () => {
       await setup.start(stationKeys(900))
-      // An addition to the small connection: an overlap and a tidying are planned, and then another change.
+      // An addition to the small connection schedules an overlap and a cleanup. `refilter` adds another change.
       await setup.change(stationKeys(920, 1))
       await setup.ready()
       setup.link.refilter()
@@ -212,7 +212,7 @@ describe('The link to APRS-IS', () => {
       await setup.link.close()
       await setup.server.until(() => setup.server.clients().length === 0)
       setup.link.refilter()
-      // The chatter of the server is all that is planned.
+      // Only the server's comment lines are still scheduled.
       expect(setup.clock.pending).to.equal(1)
       const { logins } = setup.server.traffic
       await setup.clock.advance(700_000)

@@ -44,7 +44,7 @@ describe('The APRS-IS connections for many stations', () => {
     expect(states()).to.deep.equal(['up', 'up'])
     expect(calls()).to.deep.equal([CALL, 'N0CALL-99'])
     flow()
-    // The rest of the overlap, with messages in every state of the farewell.
+    // For the rest of the overlap, messages arrive at every stage of the old connection's end.
     setup.network.hold()
     await setup.clock.advance(1)
     for (flow(); calls().length > 1; flow()) {
@@ -137,7 +137,7 @@ describe('The APRS-IS connections for many stations', () => {
     await setup.clock.advance(60_000)
     expect(setup.server.traffic.logins).to.equal(2)
     expect(texts.filter((text) => !setup.has(text))).to.deep.equal([])
-    // That the server ended the first one is our doing.
+    // The server ended the first connection because of our login, so no line warns of it.
     expect(setup.logged.filter(({ level }) => level === 'warn')).to.deep.equal([])
     expect(setup.metrics.value('upstream_disconnects')).to.equal(0)
   })

@@ -158,7 +158,7 @@ describe('The retries of the phone client', () => {
           return answer
         },
       })
-      // The server holds another avatar than it confirmed: that is to be saved.
+      // The server now has another avatar than it confirmed before, so the client has to save the new hash.
       await setup.api.post('/v1/register', registration('N0CALL', { avatarUpdate: true, avatarIcon: 'dog' }))
       refuses = isRefused
       setup.app.saves = isRefused ? [] : [false]

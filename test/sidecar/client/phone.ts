@@ -79,7 +79,7 @@ export class AppOfStation implements AppStore {
   }
 }
 
-/** An app before an API of its own, for each test. Call inside a `describe`. */
+/** Returns an app with its own API for each test. Call it inside a `describe`. */
 export function phoneApp() {
   let api: RunningApi
   let app: AppOfStation
@@ -144,7 +144,7 @@ export function phoneApp() {
     get app() {
       return app
     },
-    /** The same with another API. */
+    /** Replaces the API, and starts with a new app. */
     async restart(options: ApiOptions) {
       await api.close()
       api = await startApi(options)

@@ -28,10 +28,7 @@ const UNIT = 'sidecar/deploy/mesh-companion-sidecar.service'
 const TEMPLATE = 'sidecar/deploy/mesh-companion-sidecar@.service'
 const SEVERAL = 'sidecar/deploy/several'
 
-/**
- * What an instance with these variables goes by, beside the configuration that all share: without a mistake, and
- * without a warning.
- */
+/** Returns the settings of an instance with these variables and the shared configuration. Fails on any warning. */
 async function sharedSettings(folder: string, environment: Readonly<Record<string, string>>): Promise<Settings> {
   const files = SHARED.push as { fcm: { serviceAccountFile: string }; apns: { keyFile: string } }
   await writeCredentials(folder, {
@@ -195,7 +192,7 @@ describe('The deploy files for operators', () => {
       const [, network = '', range = ''] = /subnet: ([\d.]+)\/24, ip_range: ([\d.]+)\/25/.exec(compose) ?? []
       expect({ network, range }).to.deep.equal({ network: '172.31.250.0', range: '172.31.250.128' })
       expect(Number(balancerAddress.split('.').at(-1))).to.be.within(2, 127)
-      // The operator's port is the balancer's too, and else stays on this machine.
+      // The balancer uses the operator's port. Other machines cannot reach the port.
       expect(settings.admin.host).to.equal('0.0.0.0')
       expect(compose.match(/ports: \["(?!127\.0\.0\.1:|443:443)/g)).to.equal(null)
     })

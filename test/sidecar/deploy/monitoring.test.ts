@@ -20,7 +20,7 @@ const ALERTS = 'sidecar/deploy/alerts.yml'
 const WHEN_ALERTS_COME = 'test/sidecar/deploy/alerts.yml'
 const DASHBOARD = 'sidecar/deploy/grafana-dashboard.json'
 
-/** Names of ours in a text. */
+/** Returns the names of our metrics in a text. */
 function metricsIn(text: string): readonly string[] {
   return [...new Set(text.match(/mesh_companion_[a-z_]+/g) ?? [])]
 }
@@ -33,7 +33,7 @@ function bare(name: string): string {
 describe('The monitoring of the sidecar', () => {
   const folder = temporaryFolder()
   let exposed: ReadonlySet<string>
-  /** Labels of what has a number already, by name. */
+  /** Labels of the metrics that have a value after the start, by name. */
   let labelled: ReadonlyMap<string, readonly string[]>
 
   /** Everything that a sidecar can show: with TLS, backups and a gateway. */

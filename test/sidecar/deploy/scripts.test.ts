@@ -14,7 +14,7 @@ describe('The scripts in sidecar/deploy', () => {
   if (process.platform === 'win32') return
   const folder = temporaryFolder()
 
-  /** Puts programs into the only folders in which a script finds any, besides the system's. */
+  /** Creates programs in a folder that scripts search before the system's. @returns the folder */
   async function fakePrograms(programs: Readonly<Record<string, string>>): Promise<string> {
     const bin = folder.path('bin')
     await mkdir(bin)

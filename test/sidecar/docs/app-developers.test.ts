@@ -16,7 +16,7 @@ import { codesIn, EXAMPLES, namesIn, rowsIn, textOf } from './page.ts'
 const NAME = 'app-developers.md'
 const CALLS = ['register', 'sync', 'avatars', 'unregister'] as const
 const section = (call: string) => textOf(NAME, `### POST /v1/${call}`)
-/** The path of a call, by the name of its body or its answer. */
+/** Returns the path of an API request by the name of its body or answer, such as `SyncBody`. */
 const pathOf = (name: string) => `/v1/${name.replace(/Body$|Answer$/, '').toLowerCase()}`
 const examples = (end: RegExp) => EXAMPLES.filter(({ name }) => end.test(name))
 

@@ -16,13 +16,13 @@ const SOURCES = readdirSync(join(ROOT, 'sidecar'), { recursive: true, encoding: 
   .filter((name) => name.endsWith('.ts'))
   .map(source)
 
-/** Events that are logged at one of `levels`, and where the level is chosen on the way. */
+/** Returns the events that the sources always log at one of `levels`. {@link TOLD} has the others. */
 function eventsAt(...levels: readonly string[]): readonly string[] {
   const direct = new RegExp(`\\b(?:log|announcements)\\.(?:${levels.join('|')})\\(\\s*'([a-z-]+)'`, 'g')
   return [...new Set(SOURCES.flatMap((text) => [...text.matchAll(direct)].map(([, event = '']) => event)))]
 }
 
-/** Events with a level that depends on their number, or with the last line of a process. */
+/** Events that are logged by `report` or `die`, which choose the level at run time. */
 const TOLD = { warnings: ['upstream-down', 'start-failed', 'crashed'], others: ['upstream-login', 'upstream-moves'] }
 
 describe('The documents for operators', () => {
@@ -30,7 +30,7 @@ describe('The documents for operators', () => {
   it("the operators' documents explain exactly the events logged as warning or error", () => {
     const events = namesIn(textOf(TROUBLE, '## Events'), 'event')
     const logged = [...eventsAt('warn', 'error'), ...TOLD.warnings]
-    // A dead token is no fault, but phones of a platform that all have one are.
+    // A dead token is no fault, but it is one if all phones of a platform have dead tokens.
     expect(events).to.have.members([...logged, 'push-token-gone'])
   })
 

@@ -42,12 +42,12 @@ export function namesIn(text: string, first: string): readonly string[] {
 
 export interface Example {
   readonly page: string
-  /** Name from the comment above it: a schema of the API; empty for a configuration. */
+  /** The name in the comment above the example: a schema of the API. Empty for a configuration. */
   readonly name: string
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** All examples in JSON; those with comments are none. */
+/** All examples in JSON, except those with comments inside. */
 export const EXAMPLES: readonly Example[] = PAGES.flatMap((page) =>
   [...textOf(page).matchAll(/^(?:<!-- (\w+) -->\n)?```json\n([\s\S]*?)^```$/gm)].map(([, name = '', text = '']) => ({
     page,

@@ -27,7 +27,7 @@ function notification(avatar: SenderAvatar, { count = 1, text = 'Good morning' }
 
 const example = (name: string) => EXAMPLES.find((item) => item.name === name)?.value ?? {}
 
-/** Paths of all values; what is in `whole` counts as one. */
+/** Returns the paths of all values. An object at a path in `whole` counts as one value. */
 function pathsIn(value: unknown, whole: readonly string[] = [], path = ''): readonly string[] {
   if (typeof value !== 'object' || value === null || whole.includes(path)) return [path]
   return Object.entries(value).flatMap(([name, member]) =>

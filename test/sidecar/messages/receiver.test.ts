@@ -12,7 +12,7 @@ import { newer, registration, temporaryStores } from '../store/sqlite/temporary-
 const B = registration('B', { ackMessages: true })
 const C = registration('C', { platform: 'ios' })
 const packet = (body: string, source = 'A') => latin1(`${source}>APRS,TCPIP*,qAC,SERVER:${body}`)
-/** A line as it is handed over: each byte of it one character. */
+/** Returns a line as the receiver gets it, with one character for each byte. */
 const latin1 = (line: string) => Buffer.from(line).toString('latin1')
 
 describe('The receiver of packet lines', () => {
@@ -20,7 +20,7 @@ describe('The receiver of packet lines', () => {
   const { log, lines: logged } = recordedLog('info')
 
   /**
-   * A receiver before a real store, in which B wants acks and C does not. `append` takes the place of the store's own.
+   * Returns a receiver with a real store. Station B wants acks, C does not. `append` replaces the store's function.
    */
   async function setUp(append?: (original: History['append']) => History['append']) {
     const metrics = createMetrics()

@@ -9,7 +9,7 @@ import { NOTIFICATION, type Subject } from './services.ts'
 
 export const ACCEPTED: PushOutcome = { kind: 'accepted' }
 
-/** A push service, as the contract needs it. */
+/** The part of a push service that the contract uses. */
 interface Service<Fault> {
   readonly attempts: number
   waitForAttempts(count: number): Promise<void>
@@ -18,7 +18,7 @@ interface Service<Fault> {
   close(): Promise<void>
 }
 
-/** A gateway before a push service of its own, for each test. Call inside a `describe`. */
+/** Returns a gateway with its own push service for each test. Call it inside a `describe`. */
 export function gatewaySetup<S extends { close(): Promise<void> }>(start: () => Promise<Subject<S>>) {
   const { log, lines } = recordedLog()
   let clock: FakeClock
@@ -159,7 +159,7 @@ export function gatewayContract<Fault, S extends Service<Fault>>(
     await connected
     await at.clock.advance(10_000)
     expect(await sending).to.deep.equal({ kind: 'try_later', reason: 'no answer within 10 s' })
-    // Ends only when the client has let go of its connection, which it does before it is closed.
+    // Resolves only once the gateway has closed its connection, which it does even before `gateway.close()`.
     await close()
     await gateway.close()
   })

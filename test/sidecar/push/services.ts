@@ -15,7 +15,7 @@ export const NOTIFICATION: Notification = {
   collapseId: 'aprs-N0CALL-7',
   data: { fromCall: 'W1AW', seqId: '1', to: 'N0CALL-7', count: '1', collapseId: 'aprs-N0CALL-7' },
 }
-/** With a body and a picture that no gateway takes. */
+/** A notification whose body and picture are too big for every gateway. */
 export const BIG: Notification = {
   ...NOTIFICATION,
   body: 'x'.repeat(9000),
@@ -25,7 +25,7 @@ export const BIG: Notification = {
 export const DEVICE_TOKEN = 'aB'.repeat(32)
 export const VAPID = makeVapidKeys()
 
-/** A push service of its own, a phone that has the app, and what opens our gateway to it. */
+/** A push service, the token of a phone that it knows, and a function that opens our gateway to the service. */
 export interface Subject<Service> {
   readonly service: Service
   readonly token: string

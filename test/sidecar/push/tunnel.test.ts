@@ -20,7 +20,7 @@ describe('A proxy between the sidecar and the push gateways', () => {
     return proxy
   }
 
-  // Each real client before its gateway.
+  // Tests the real client library of each push service.
   for (const [name, subject] of [
     ['APNs', apnsSubject],
     ['FCM', fcmSubject],

@@ -30,7 +30,7 @@ const rejected = async (work: Promise<unknown>) => {
 
 describe('accounts and user groups in a SQL database', () => {
   const { path } = temporaryFolder()
-  /** Part of the names of the tables of one test. */
+  /** Part of the table names, different in each test. */
   let table: string
   let postgres: Postgres
   before(async function () {

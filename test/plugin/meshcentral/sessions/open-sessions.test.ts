@@ -92,7 +92,7 @@ describe('open sessions', () => {
       open.note(session('c'))
       await clock.advance(1)
       expect(dueSessions(11)).to.deep.equal([])
-      // Counted from their login.
+      // The time of sessions that were never checked counts from their login.
       expect(dueSessions(10)).to.deep.equal(['a', 'b', 'c'])
       expect(dueSessions(1)).to.deep.equal([])
       await clock.advance(1)

@@ -12,7 +12,7 @@ describe("MeshCentral's key for cookies", () => {
   const setUp = async (db: MeshDatabase, loginCookieEncryptionKey: Buffer | null = null) => {
     const server = { db, loginCookieEncryptionKey, generateCookieKey: () => MADE }
     const key = earlyCookieKey(server, new FakeClock())
-    // The database answers one turn later.
+    // Waits some turns of the event loop, because the database answers a turn later.
     for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     return { server, key }
   }

@@ -7,7 +7,7 @@ interface PendingRequest {
   answer(status?: number): void
 }
 
-/** An IdP at every address. It answers when the test does. */
+/** An IdP at every address. Its requests wait until the test calls `answer`. */
 function slowIdp() {
   const requests: PendingRequest[] = []
   const fetch: Fetch = (address) =>

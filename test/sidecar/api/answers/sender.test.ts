@@ -27,7 +27,7 @@ describe('The reuse of memory for answers', () => {
   })
   afterEach(() => server.close())
 
-  /** With `fill` in each of its bytes. */
+  /** Sends an answer in which each byte is `fill`. */
   function answer(response: ServerResponse | undefined, fill: number): void {
     const copyTo = (target: Buffer) => void target.fill(fill, 0, BYTES)
     if (response) send(response, 200, { headers: ['Content-Length', BYTES], content: { bytes: BYTES, copyTo } })
@@ -65,7 +65,7 @@ describe('The reuse of memory for answers', () => {
 
   it('an answer to a slow reader stays intact while the server sends other answers', async () => {
     const expected = Array.from({ length: 1200 }, (_, index) => index % 256)
-    // More than the system takes for a reader who reads nothing.
+    // Resolves once an answer does not fit into the system's buffers, because the client reads nothing.
     const stuck = new Promise<void>((resolve) => {
       onRequest = () => {
         const response = responses.at(-1)

@@ -3,7 +3,7 @@ import type { NewMessages, RingCache } from '../../../../sidecar/api/rings/ring-
 import type { AckRecord, MessageRecord } from '../../../../sidecar/client/wire/bodies.ts'
 import type { Store } from '../../../../sidecar/messages/store.ts'
 
-/** The beginning of an answer as a client reads it. Throws where the station is not registered. */
+/** Parses the head of an answer as a client would. Throws if the station is not registered. */
 export function answerIn(answer: Pick<NewMessages, 'head'> | undefined): {
   readonly messages: readonly MessageRecord[]
   readonly avatars: Readonly<Record<string, string>>

@@ -32,7 +32,7 @@ describe('The ring buffers in memory', () => {
     let sent = 0
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 20 }), async (actions) => {
-        // Each run begins with nothing in memory, and may ask late first and early then.
+        // Each run begins with an empty cache, and may use a new cursor first and an old one later.
         const ownCache = cacheOver(store)
         const cursors = [0]
         for (const item of actions) {
@@ -129,7 +129,7 @@ describe('The ring buffers in memory', () => {
         },
       }
       const bounded = cacheOver({ ...store, history }, 40_000)
-      /** Share of requests, one after the other, that memory answers. */
+      /** Sends requests one after the other. @returns the share that memory answers */
       async function hits(callers: readonly string[], rounds: number): Promise<number> {
         requestCount = 0
         for (let round = 0; round < rounds; round += 1) for (const to of callers) await bounded.since(to, '', 0)

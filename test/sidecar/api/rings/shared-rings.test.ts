@@ -15,7 +15,7 @@ describe('The ring cache with a shared store', () => {
     await register(store, 'N0CALL')
   })
 
-  /** `since` takes the place of the store's own. */
+  /** Returns a ring cache over a shared store. `since` replaces the store's function. */
   const sharedRings = (since = store.history.since, perStation = 50) =>
     createRingCache({ ...store, isShared: true, history: { since, perStation } })
   const textsIn = async (rings: RingCache) =>
@@ -105,7 +105,7 @@ describe('The ring cache with a shared store', () => {
   })
 
   it('the API serves a station and avatars that another process has just registered', async () => {
-    // Memory does not know the station yet.
+    // The station is not in the memory of this process yet.
     const stations = { ...store.stations, get: () => undefined }
     const keyring = { settle: async (_name: string, proposal: string) => proposal }
     const api = await startApi({

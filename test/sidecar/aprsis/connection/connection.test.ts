@@ -255,7 +255,7 @@ describe('A connection to APRS-IS', () => {
     it('over TCP, leave() delivers all lines that the server sent before the call', async () => {
       await openUp(TCP)
       for (let count = 0; count < 2000; count++) server.inject(`BB1BB>APRS,TCPIP*,qAC,X::AA1AA    :message ${count}`)
-      // Written to the kernel by now, and not read: that needs another turn of the event loop.
+      // The kernel has the lines by now. Nothing is read yet, because that needs another turn of the event loop.
       await new Promise<void>((resolve) => process.nextTick(resolve))
       connection.leave()
       expect(lines).to.have.length(0)

@@ -178,7 +178,7 @@ describe('The plan of APRS-IS connections', () => {
         expect(later.length).to.be.within(1, limits.maxConnections)
         if (!plan.tight) return
         expect(later.reduce((sum, set) => sum + set.size, 0)).to.equal(wanted.length)
-        // One more than the bytes need, where calls of different length leave gaps.
+        // Allows one more than the bytes need, because callsigns of different length leave gaps.
         const fewest = Math.ceil(filterBytes(wanted, form) / LOGIN_FILTER_BYTES)
         expect(later.length).to.be.at.most(fewest + 1)
       }),

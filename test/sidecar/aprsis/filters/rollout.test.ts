@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Member, type Rollout, nextSteps as stepsOf } from '../../../../sidecar/aprsis/filters/rollout.ts'
 
-/** Connections that there may be at a time. */
+/** Maximum number of connections at a time. */
 const MAX = 6
 
 const member = (id: number, stations: string[], rest: Partial<Member> = {}): Member => ({
@@ -89,7 +89,7 @@ describe('The rollout of a connection plan', () => {
       fc.record({
         kind: fc.constant('plan' as const),
         wanted: keys,
-        // At most one less than there are places, the one for the stations that the plan forgot included.
+        // A plan has at most MAX - 1 connections, including the one for stations that the lists omit.
         open: fc.array(keys, { maxLength: 1 }),
         stay: fc.array(fc.option(keys, { nil: undefined }), { maxLength: MAX - 3 }),
       }),
@@ -123,7 +123,7 @@ interface Live {
   settled: boolean
 }
 
-/** Connections to a server that keeps its word. Sacrifices may lose what they announce. */
+/** Simulates connections to a reliable server. Only a sacrificed connection may lose its stations. */
 class World {
   #live: Live[] = []
   #queue: ReadonlySet<string>[] = []

@@ -44,18 +44,18 @@ describe('Several instances at APRS-IS', () => {
     return started
   }
 
-  /** Two that listen, and one that stands by. */
+  /** Starts two instances that listen, and one that stands by. */
   async function startThree(): Promise<readonly LinkHarness[]> {
     const first = await ready('a')
     await clock.advance(1000)
-    // Greeted by the first one's server, and there is no other: it logs in four times.
+    // The second instance looks for another server than the first one's. There is none, so it logs in four times.
     const second = await ready('b')
     const third = start('c')
     await clock.advance(1000)
     return [first, second, third]
   }
 
-  /** Without a word to the store. */
+  /** Ends an instance without notifying the store. */
   async function kill(name: string): Promise<void> {
     leases.unreachableBy.add(name)
     await instances.get(name)?.link.close()

@@ -5,7 +5,7 @@ import {
   loginCallsigns,
 } from '../../../../sidecar/aprsis/listeners/login-callsigns.ts'
 
-/** All that connections come to, one after the other. */
+/** Returns all login callsigns that connections take, one after the other. */
 function callsInTurn(configured: string): ReadonlySet<string> {
   const takenName = new Set<string>()
   for (let call = freeLoginCallsign(configured, takenName, new Set()); call; ) {

@@ -8,15 +8,15 @@ interface Held {
   readonly note: string
 }
 
-/** Longer than this without an answer, and an instance has been away. */
+/** An instance counts as having been away after this time without an answer. */
 const BREAK_MS = LEASE_MS / 2
 
-/** Leases in memory that several instances share, by the rules of the port, on a clock that a test turns. */
+/** Leases in memory that several instances share. They follow the rules of the port, on a clock that tests advance. */
 export class SharedLeases {
   readonly #clock: Pick<Clock, 'elapsed'>
   readonly #held = new Map<string, Held>()
   readonly #instances = new Map<string, Instance & { readonly seenAt: number }>()
-  /** The names of instances that cannot reach it. */
+  /** The names of instances that cannot reach the leases. */
   readonly unreachableBy = new Set<string>()
 
   constructor(clock: Pick<Clock, 'elapsed'>) {

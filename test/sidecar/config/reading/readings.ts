@@ -12,9 +12,7 @@ interface Surroundings {
   readonly files?: Files
 }
 
-/**
- * What is read of a configuration in `/etc/sidecar`: of its text, or of a value that `aprsis.callsign` stands beside.
- */
+/** Reads a configuration in `/etc/sidecar`: a text as it is, or an object to which `aprsis.callsign` is added. */
 export function read(config: string | object, { env = {}, files = {} }: Surroundings = {}): Reading {
   return readSettings({
     text: typeof config === 'string' ? config : JSON.stringify({ aprsis: { callsign: CALLSIGN }, ...config }),
@@ -40,6 +38,6 @@ export function problemsOf(...parts: Parameters<typeof read>): readonly Problem[
   return 'problems' in outcome ? outcome.problems : []
 }
 
-/** The members that are wrong. */
+/** Returns the paths of the members that have problems. */
 export const pathsOf = (...parts: Parameters<typeof read>): readonly string[] =>
   problemsOf(...parts).map(({ path }) => path)

@@ -14,7 +14,7 @@ describe('The ack throttle', () => {
     expect(throttle.allows(message('x', 'C'), 10_000)).to.equal(true)
     expect(throttle.allows(message('x', 'A', 'C'), 10_000)).to.equal(true)
     expect(throttle.allows(message('x'), 59_999)).to.equal(false)
-    // The first of the ten is a minute old now, the second is not.
+    // The first of the ten acks is a minute old now, the second is not.
     expect(throttle.allows(message('x'), 60_000)).to.equal(true)
     throttle.sent(message('x'), 60_000)
     expect(throttle.allows(message('y'), 60_500)).to.equal(false)

@@ -29,7 +29,7 @@ import {
 
 const SECRET = 'h0rse-battery'
 const ROOM = { android: 1000, ios: 1000, webpush: 1000 }
-/** More than a page of them. */
+/** More stations than the move reads at once. */
 const MANY = Array.from({ length: 120 }, (_, index) => `K${index}AB`)
 
 describe('The move of a database file to PostgreSQL', () => {
@@ -135,7 +135,7 @@ describe('The move of a database file to PostgreSQL', () => {
     // Equal to the number of stations.
     const counted = await runAt(postgres.address, 'SELECT station_count FROM mesh_companion.clock')
     expect(counted).to.deep.equal([{ station_count: 123 }])
-    // The file can be gone back to.
+    // The operator can return to the file, which is unchanged.
     expect(await shownBy(await openFile())).to.deep.equal(earlier)
   })
 
@@ -167,7 +167,7 @@ describe('The move of a database file to PostgreSQL', () => {
     await move()
     const moved = await openMoved()
     expect(await moved.cursors.stampFor('N0CALL', 'phone')).to.be.at.least(answerStamp)
-    // Its phone has not seen a message that there is: no cursor may be newer than that.
+    // The phone has not yet seen a stored message, so its cursor must be older than the message.
     expect(await moved.cursors.stampFor('N1CALL', '')).to.be.below(
       (await newer(moved, 'N1CALL')).messages[0]?.stamp ?? 0,
     )

@@ -10,7 +10,7 @@ import { rejection } from '../../store/sqlite/temporary-stores.ts'
 
 const HOUR_MS = 3_600_000
 const nameAt = (ms: number) => `mesh-companion-N0CALL-10-${new Date(ms).toISOString().replace(/[-:.]/g, '')}.sqlite`
-// Nights are by local time: none comes within a few hours, wherever this runs.
+// Backups run at night by local time. From noon, no night comes within a few hours in any time zone.
 const NOON = new Date(2026, 0, 1, 12).getTime()
 const NAME = nameAt(NOON)
 
@@ -59,8 +59,8 @@ describe('The backups', () => {
   // Shows: sidecar O1.13.
   it('a backup is made every night by local time, until the sidecar closes', async () => {
     await open()
-    // Real writing takes as many of these short days as it likes: one that comes meanwhile is passed over, and another
-    // may come at the end.
+    // Real writing may take several of these simulated days. The backups of such days are skipped, and one more backup
+    // may be made at the end.
     while (metrics.value('backups_made') < 2) await clock.advance(HOUR_MS)
     const digits = /^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.sqlite$/
     const times = (await files()).map((name) => new Date(name.replace(digits, '$1-$2-$3T$4:$5:$6.$7Z')))

@@ -32,7 +32,7 @@ describe('The housekeeper', () => {
     })
   })
 
-  /** Hourly runs, as they come in life. */
+  /** Advances the clock hour by hour, with a run of the housekeeper after each hour. */
   async function live(hours: number): Promise<void> {
     for (let hour = 0; hour < hours; hour++) {
       await stores.clock.advance(HOUR)

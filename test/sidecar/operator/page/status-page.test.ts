@@ -218,7 +218,7 @@ describe('The status page', () => {
       upstream: { ...upstream, connections: upstream.connections.map((connection) => ({ ...connection, ...named })) },
       events: events.map((event) => ({ ...event, event: hostile, msg: hostile, detail: hostile })),
     })
-    // The page's own.
+    // The only script is the page's own.
     expect(markup.match(/<script/g)).to.have.length(1)
     expect(markup).to.not.include('">"')
     expect(markup).to.include('&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;')

@@ -11,7 +11,7 @@ describe('The lag of the event loop', () => {
     const shown = createMetrics()
     const { close } = watchEventLoop(shown, new FakeClock())
     const nothing = new Int32Array(new SharedArrayBuffer(4))
-    // The probe has to have begun, and to have its turn afterwards.
+    // The probe must have started before the process is blocked, and needs a turn afterwards.
     while ((await lagOf(shown)) < 0.1) {
       Atomics.wait(nothing, 0, 0, 200)
       await new Promise((resolve) => setImmediate(resolve))

@@ -10,7 +10,7 @@ const LOST = ['messages_not_stored']
 describe('The detection of storing problems', () => {
   const stores = temporaryStores()
 
-  /** Watches a real store, with an `append` that `instead` replaces. */
+  /** Watches a real store. If `way.instead` is set, it replaces `append`. */
   async function watched() {
     const { store } = await stores.openOver()
     await store.stations.register(registration('N0CALL'))

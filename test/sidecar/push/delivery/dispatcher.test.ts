@@ -269,7 +269,7 @@ describe('The push dispatcher', () => {
       await setup.stores.clock.advance(GRACE_MS)
       await closing
       expect(setup.android.closed).to.equal(1)
-      // That is no fault of the gateway.
+      // The end of the wait is no fault of the gateway, so nothing is logged.
       expect(setup.metrics.value('pushes_retried')).to.equal(0)
       expect(setup.lines).to.deep.equal([])
       expect(setup.isUnpushed()).to.equal(true)

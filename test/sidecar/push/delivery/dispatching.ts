@@ -81,8 +81,8 @@ interface Parts {
 }
 
 /**
- * A dispatcher before a store of its own, for each test: station `KEY` is registered, and `android` takes all. Make it
- * inside a `describe`.
+ * A dispatcher with its own store for each test. Station `KEY` is registered, and the gateway `android` accepts all
+ * notifications. Create it inside a `describe`.
  */
 export class Dispatching {
   readonly stores = temporaryStores()
@@ -138,8 +138,8 @@ export class Dispatching {
   }
 
   /**
-   * Lets what is planned happen, and waits each time until all of it is settled or put off, as a clock that is not
-   * turned would.
+   * Advances the clock to each postponed push in turn. Each time, waits until all claims and sent notifications are
+   * settled or postponed, as happens by itself on a real clock.
    */
   async advance(ms: number) {
     const { clock } = this.stores
@@ -157,13 +157,13 @@ export class Dispatching {
     return this.advance(0)
   }
 
-  /** A message that comes in, and what becomes of it for now. */
+  /** Stores a message, and waits until the dispatcher has sent or postponed its notification. */
   async tell(...heard: Parameters<typeof this.receive>) {
     await this.receive(...heard)
     await this.dispatched()
   }
 
-  /** The same with a pending answer. */
+  /** Stores a message, and leaves the gateway's answer to its notification pending. */
   async underWay() {
     this.android.always = undefined
     await this.receive()

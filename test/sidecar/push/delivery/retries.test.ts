@@ -77,7 +77,7 @@ describe('The retries of the push dispatcher', () => {
       expect(setup.android.sent).to.have.length(3)
       for (let tries = 0; tries < 100; tries++) await setup.advance(5 * 60_000)
       expect(setup.stores.clock.elapsed()).to.be.above(8 * GIVE_UP_AFTER_MS)
-      // The first ones follow one another more quickly.
+      // The first retries follow one another more quickly.
       expect(setup.android.sent.length).to.be.within(102, 110)
       expect(setup.isUnpushed()).to.equal(true)
       expect(setup.events('push-given-up')).to.deep.equal([])

@@ -53,7 +53,7 @@ describe('The VAPID keys of Web Push', () => {
   // Shows: sidecar C14.12.
   it('refuses a damaged VAPID key file with a remedy, and never replaces it', async () => {
     const text = JSON.stringify(makeVapidKeys()).slice(0, 60)
-    // Past the check of the configuration, which finds the same.
+    // Reads the settings before it damages the file, because the check of the configuration would find the same.
     const settings = settingsFor({ subject: SUBJECT, keyFile: 'keys.json' })
     await writeFile(folder.path('keys.json'), text)
     const { message, remedy } = await refusal(settings)

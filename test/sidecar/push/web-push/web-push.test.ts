@@ -126,7 +126,7 @@ describe('Web Push through web-push', () => {
   })
 
   it('reuses a connection to a push service for later notifications', async () => {
-    // An answer counts before its end has come, which a connection has to wait for.
+    // An answer may count before it has ended, but only then is its connection free. So repeat until one is reused.
     while (index.service.connections === index.service.received.length) await send()
   })
 

@@ -17,7 +17,7 @@ type Asking = (
 ) => Promise<{ readonly messages: readonly { readonly stamp: number }[]; readonly answerStamp: number }>
 
 interface CursorsOptions {
-  /** Runs of the property. */
+  /** How often the property is tried. */
   readonly runs: number
   /** How many stores are open at once, over the same tables. Default: 1. */
   readonly instances?: number
@@ -195,7 +195,7 @@ export function bringsEachOnce(
 const PHONES = [
   { station: 'K1NEW', device: '', keeps: 'newest' },
   { station: 'K1LAST', device: '', keeps: 'last' },
-  // Two without an id are strangers to each other: neither moves the other's cursor.
+  // Two phones without a device id: neither moves the other's cursor.
   { station: 'K1TWO', device: '', keeps: 'newest' },
   { station: 'K1TWO', device: '', keeps: 'newest' },
   { station: 'K1MANY', device: '', keeps: 'newest' },
@@ -204,7 +204,7 @@ const PHONES = [
 ] as const
 const STATIONS = [...new Set(PHONES.map(({ station }) => station))]
 
-/** Places in a ring. */
+/** Size of each ring: more messages than a run sends. */
 const MORE_THAN_COMES = 300
 
 const act = fc.oneof(
@@ -218,16 +218,16 @@ const act = fc.oneof(
       'call without a device' as const,
     ),
     phone: fc.nat(PHONES.length - 1),
-    /** Its answer, on the way. */
+    /** Whether the answer is lost on its way to the phone. */
     isLost: fc.boolean(),
   }),
 )
 const stepOf = ({ crash }: ContractStores) =>
   fc.record({
     shiftMs: fc.constantFrom(0, 0, 1, 15_000, -50, -3_600_000, 3_600_000),
-    /** At once, some turns of the event loop apart, each at any instance. */
+    /** Acts at the same time, some turns of the event loop apart, each at any instance. */
     acts: fc.array(fc.record({ act, instance: fc.nat(7), afterTurns: fc.nat(6) }), { maxLength: 6 }),
-    // A crash comes some turns after the acts have begun, with part of them done.
+    // A crash comes some turns after the acts have begun, so that only some of them are done.
     end: fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom('go on' as const, 'restart' as const) },
       { weight: crash ? 2 : 0, arbitrary: fc.record({ crashAfterTurns: fc.nat(12) }) },
@@ -294,7 +294,7 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
       return
     }
     const phone = phones[one.phone] as (typeof phones)[number]
-    // One call of a phone after the other, as far as they may move its cursor.
+    // A phone sends requests one after the other, because each may move its cursor.
     phone.asking = phone.asking.then(() => ask(phone, instance, one.does, () => one.isLost || crashes > earlier))
     return phone.asking
   }

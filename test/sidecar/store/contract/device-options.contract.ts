@@ -109,9 +109,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
   describe('Devices that want messages to any SSID', () => {
     const ANY_SSID = { options: { ...NO_OPTIONS, anySsid: true } }
     const OTHER = 'N0CALL-9'
-    /**
-     * A message to the other SSID, as the receiver stores it: in its own ring, if it has one, and in that of N0CALL.
-     */
+    /** Returns a message to the other SSID as the receiver stores it: for that SSID's ring, and for the ring of KEY. */
     const toOther = (text: string, changes: Partial<ReceivedMessage> = {}) => [
       message(text, { to: OTHER, ...changes }),
       message(text, { to: OTHER, ring: KEY, ...changes }),

@@ -151,9 +151,9 @@ export function duplicatesContract(stores: ContractStores, runs = 50): void {
 }
 
 /**
- * Any sequence of batches, with steps of the clock between them. `restarts`: over starts too, and then with steps
- * forwards only. For what seemed too old to be written down when the ring dropped it cannot be known again after a
- * start.
+ * Compares the store with a model, for any sequence of batches and any changes of the clock between them. `restarts`:
+ * also over restarts, but with a clock that never goes back. Otherwise a dropped message could seem too old to be
+ * saved, and would be unknown after a restart.
  */
 export async function agreesWithModel(
   stores: ContractStores,

@@ -86,7 +86,7 @@ export function historyContract(stores: ContractStores): void {
     it('the ring buffer keeps the newest 50 messages of each station', async () => {
       const numbered = (from: number, count: number) =>
         Array.from({ length: count }, (_, index) => `text ${from + index}`)
-      // The last batch is more than there is room for.
+      // The last batch is larger than the ring.
       for (const [from, count] of [
         [0, 40],
         [40, 40],

@@ -6,7 +6,7 @@ import type { ContractStores } from './stores.ts'
 const NEVER = new AbortController().signal
 const HOUR = 3_600_000
 
-/** How every store is kept in order, as far as it shows outside. To be called inside a `describe`. */
+/** The contract of housekeeping for every store. Call it inside a `describe`. */
 export function housekeepingContract(stores: ContractStores): void {
   let store: Store
   beforeEach(async () => {
@@ -29,7 +29,7 @@ export function housekeepingContract(stores: ContractStores): void {
     expect((await store.stations.avatars(['N1CALL'])).size).to.equal(0)
     expect(await held(store, 'N2CALL')).to.deep.equal(['two'])
     expect(await store.housekeeping.expire(boundary, NEVER)).to.equal(0)
-    // No row is left of it.
+    // No row of the station is left.
     expect(await store.housekeeping.tidy(NEVER)).to.equal(0)
     await register(store, 'N1CALL')
     expect((await newer(store, 'N1CALL')).messages).to.deep.equal([])

@@ -42,7 +42,7 @@ const act = fc.oneof(
   { weight: 2, arbitrary: fc.record({ does: fc.constant('register' as const), phone, options }) },
 )
 const step = fc.record({
-  /** At once, each at any instance. */
+  /** Acts at the same time, each at any instance. */
   acts: fc.array(fc.record({ act, instance: fc.nat(7) }), { maxLength: 8, size: 'max' }),
   // Restarts are rare, because they empty the rings in memory.
   isRestart: fc.nat(5).map((number) => number === 0),
@@ -128,7 +128,7 @@ async function play(stores: ContractStores, steps: readonly Step[], instances: n
       return
     }
     const phone = phones[act.phone] as (typeof phones)[number]
-    // A phone makes one call after the other.
+    // A phone sends one request after the other.
     phone.busy = phone.busy.then(async () => {
       if (act.does === 'sync') return sync(phone, instance, act.isLost)
       if (act.does === 'heartbeat') return heartbeat(phone, instance)

@@ -225,7 +225,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
     const claims = await claim()
     for (const item of claims) await store.pushes.retryLater(item, { delayMs: 10 * WINDOW_MS, tries: 1, refusals: 0 })
     const isKnown = () => PLATFORMS.map(store.pushes.waiting).join() === '2,1,0'
-    // In a shared store, it may be known late.
+    // A shared store may update the counts late.
     while (!isKnown()) await advance(1000)
   })
 
