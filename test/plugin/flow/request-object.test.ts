@@ -32,7 +32,7 @@ describe('request object', () => {
       })
       for (const name of ['state', 'nonce', 'code_challenge', 'jti']) expect(claims[name]).to.be.a('string')
       expect(Number(claims.exp) - Number(claims.iat)).to.equal(300)
-      // The query, which anyone on the way could change, holds nothing that counts.
+      // Anyone on the way could change the query, so it has only these parameters.
       expect([...searchParams.keys()].sort()).to.deep.equal(['client_id', 'request', 'response_type', 'scope'])
       expect((await signIn()).me.status).to.equal(200)
     })

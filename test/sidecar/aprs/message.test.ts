@@ -15,7 +15,7 @@ function parseLine(line: string) {
   return message?.kind === 'message' ? { ...message, text: Buffer.from(message.text, 'latin1') } : message
 }
 
-/** Text and number of a message to B with this text field. */
+/** Parses a message to station B with this text field. Returns its text and number. */
 function read(field: string | Buffer) {
   const message = parse(Buffer.concat([Buffer.from(':B        :'), Buffer.from(field)]))
   if (message?.kind !== 'message') return message?.kind

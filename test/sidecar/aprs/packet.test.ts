@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { parsePacket } from '../../../sidecar/aprs/packet.ts'
 
-/** The packet of a line, with its body. */
+/** Returns the packet in a line, with the text of its body. */
 function parse(line: string) {
   const packet = parsePacket(line)
   return packet && { ...packet, body: line.slice(packet.bodyAt) }

@@ -163,7 +163,7 @@ describe('Filter changes at APRS-IS', () => {
     setup.network.hold()
     setup.connect({ filterDebounceMs: 0 })
     await setup.clock.advance(0)
-    // The connection is there, and the login line is on its way.
+    // The connection is open, and the login line is in transit.
     setup.network.step()
     setup.stations = new Set(['BB1BB-1'])
     setup.link.refilter()

@@ -19,7 +19,7 @@ import { append, message } from '../store/sqlite/temporary-stores.ts'
 /** The fate of a request: it arrives, is lost, or its answer is lost. */
 export type Fate = 'arrives' | 'request_lost' | 'answer_lost'
 
-/** The app of one station: its storage over launches, and its network. */
+/** The app of one station, with its network, and with storage that survives launches. */
 export class AppOfStation implements AppStore {
   readonly shown: MessageRecord[] = []
   readonly acks: AckRecord[] = []
@@ -30,7 +30,7 @@ export class AppOfStation implements AppStore {
   state: ClientState | undefined
   /** Fates of the next requests, in order; later ones arrive. */
   fates: Fate[] = []
-  /** Whether the next saves work, in order; later ones do. */
+  /** Whether each of the next saves succeeds, in order. Later saves succeed. */
   saves: boolean[] = []
   readonly #api: RunningApi
 
@@ -49,7 +49,7 @@ export class AppOfStation implements AppStore {
     this.acks.push(...acks)
   }
 
-  /** A launch of the app; nothing is sent yet. */
+  /** Launches the app. It sends nothing yet. */
   launch(options: Partial<ClientOptions> = {}): Promise<PhoneClient> {
     const callsign = options.callsign ?? 'N0CALL'
     return createClient({
@@ -116,7 +116,7 @@ export function phoneApp() {
       () => 'none',
       (error: unknown) => (error instanceof ClientError ? error.code : String(error)),
     )
-  /** Waits for a call while the network is said to be back again and again. */
+  /** Waits for a call, and repeatedly reports meanwhile that the network is back. */
   async function settled(client: PhoneClient, call: Promise<unknown>): Promise<void> {
     let done = false
     const end = codeOf(call).finally(() => {

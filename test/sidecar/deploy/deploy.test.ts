@@ -188,7 +188,7 @@ describe('The deploy files for operators', () => {
       const [, balancerAddress = ''] =
         /^ {2}balancer:\n(?: {4}.*\n)*? +inside: \{ ipv4_address: ([\d.]+) \}/m.exec(compose) ?? []
       expect(settings.listen.trustProxy).to.deep.equal([balancerAddress])
-      // Outside the range, from which all other containers get theirs.
+      // The balancer's address is outside the range for the addresses of all other containers.
       const [, network = '', range = ''] = /subnet: ([\d.]+)\/24, ip_range: ([\d.]+)\/25/.exec(compose) ?? []
       expect({ network, range }).to.deep.equal({ network: '172.31.250.0', range: '172.31.250.128' })
       expect(Number(balancerAddress.split('.').at(-1))).to.be.within(2, 127)

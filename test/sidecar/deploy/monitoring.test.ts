@@ -36,7 +36,7 @@ describe('The monitoring of the sidecar', () => {
   /** Labels of the metrics that have a value after the start, by name. */
   let labelled: ReadonlyMap<string, readonly string[]>
 
-  /** Everything that a sidecar can show: with TLS, backups and a gateway. */
+  /** Starts a sidecar with TLS, backups and a gateway, so that it exposes all metrics. */
   before(async () => {
     const { path, remove } = await createFolder('monitoring')
     const [upstream, fcm] = await Promise.all([startAprsIs(), startFcm()])

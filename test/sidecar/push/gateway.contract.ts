@@ -25,7 +25,7 @@ export function gatewaySetup<S extends { close(): Promise<void> }>(start: () => 
   let subject: Subject<S>
   let gateway: PushGateway
   const parts: { close(): Promise<unknown> }[] = []
-  /** Closes something after the test, before the gateway. */
+  /** Closes `part` after the test, before the gateway. */
   const closing = <Part extends { close(): Promise<unknown> }>(part: Part): Part => {
     parts.push(part)
     return part

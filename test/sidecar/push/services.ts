@@ -29,9 +29,9 @@ export const VAPID = makeVapidKeys()
 export interface Subject<Service> {
   readonly service: Service
   readonly token: string
-  /** `changes` are to the settings that lead to the service. */
+  /** `changes` replaces settings of the gateway. */
   open(log: Log, clock: Clock, changes?: object): PushGateway
-  /** Changes of the settings, or a token, that lead to another port of this machine instead of the service. */
+  /** Returns changes of the settings, or a token, that direct the gateway to another port of this machine. */
   elsewhere(port: number): { readonly changes?: object; readonly token?: string }
 }
 

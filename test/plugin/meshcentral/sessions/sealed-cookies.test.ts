@@ -51,7 +51,7 @@ describe('cookie that MeshCentral seals', () => {
     ...{ path: '/control.ashx/.websocket', query: {}, request: undefined, session: undefined, socket: undefined },
     ...{ brought: new Map(), ...members },
   })
-  /** Returns what is sealed while the server works on this request. */
+  /** Returns what `seal` makes of `content` during this request. */
   const sealedFor = ({ work: current, seal }: SetUp, request: Work, content: object): string => {
     let sealed: string | null = null
     current.run(request, () => {
@@ -122,7 +122,7 @@ describe('cookie that MeshCentral seals', () => {
   for (const call of ['Get', 'GetAllTypeNodeFiltered']) {
     it(`a callback of db.${call} seals cookies for the session that called it`, async () => {
       const answers: (() => void)[] = []
-      // Answers as a pool of connections does: in the async context of any other request.
+      // Calls back in the async context of another request, as a connection pool does.
       const ask = (_filter: unknown, done: () => void) => void answers.push(done)
       const db = Object.assign(databaseOf(), { [call]: ask })
       const all = await setUp(db)
@@ -230,7 +230,7 @@ describe('cookie that MeshCentral seals', () => {
   })
 
   describe('sealed cookie for the tunnel of a web relay', () => {
-    /** Seals as MeshCentral does on the separate port or host name of web relays. */
+    /** Seals a cookie as MeshCentral does on the separate port or host name of web relays. */
     const tunnelOf = ({ seal }: SetUp) => seal({ userid: USER, domainid: '', nodeid: 'node//1', tcpport: 80 }) ?? ''
     /** Opens a relay from a page of the session. */
     const relay = (all: SetUp, owner: SeenSession) => {

@@ -18,7 +18,7 @@ export class Socket extends EventEmitter implements MeshSocket {
   }
 }
 
-/** A session that MeshCentral names `x of HANDLE` and the IdP `sid of HANDLE`. */
+/** A session with `x of HANDLE` as its `x` in MeshCentral, and `sid of HANDLE` as its `sid` at the IdP. */
 export function session(handle: string, startedAt = 1, user = USER): SeenSession {
   const signIn = { domainKey: '', userId: '~oidc:1', issuer: 'https://idp', subject: '1' } as const
   return { user, x: `x of ${handle}`, signIn: { ...signIn, sid: `sid of ${handle}`, startedAt, handle } }

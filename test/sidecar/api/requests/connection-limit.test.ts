@@ -34,7 +34,7 @@ describe('The limit on connections per address', () => {
     api = await startApi({ listen, rateLimit: { connectionsPerAddress: LIMIT } })
   }
 
-  /** A connection from this address of the machine, on which nothing is said yet. */
+  /** Opens a connection from this local address, and sends nothing. */
   async function open(localAddress = '127.0.0.1'): Promise<Socket> {
     const socket = connect({ host: '127.0.0.1', port: api.port, localAddress }).on('error', () => {})
     sockets.push(socket)
@@ -42,7 +42,9 @@ describe('The limit on connections per address', () => {
     return socket
   }
 
-  /** Returns the answer to a request on this connection; empty if the connection is ended instead. */
+  /**
+   * Sends a request on this connection. Resolves with the answer, or with '' if the connection is closed without one.
+   */
   async function answerOn(socket: Socket): Promise<string> {
     let answer = ''
     const answered = new Promise<void>((resolve) => {

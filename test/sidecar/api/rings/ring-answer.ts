@@ -13,7 +13,6 @@ export function answerIn(answer: Pick<NewMessages, 'head'> | undefined): {
   return JSON.parse(Buffer.from(`${answer.head.text()}}`, 'latin1').toString())
 }
 
-/** A cache over a store that feeds it. */
 export function cacheOver(store: Store, maxBytes?: number): RingCache {
   return createRingCache(store, maxBytes)
 }

@@ -313,7 +313,7 @@ describe('A connection to APRS-IS', () => {
     })
 
     it('waits for a slow connection to one IP address before trying the next address', async () => {
-      // The kernel drops what goes beyond the backlog, and takes the next packet, a second later.
+      // The kernel drops connection attempts beyond the backlog, and accepts their retry a second later.
       const listener = createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 })
       await once(listener, 'listening')
       const { port } = listener.address() as { port: number }

@@ -15,7 +15,7 @@ const carrier = (id: number, stations: Iterable<string>, mustGo = false): Carrie
 /** Stations whose filter has exactly the length that fits a #filter line. */
 const LONGEST_IN_PLACE = [...stationKeys(55), 'A1A-1']
 
-/** The stations that each connection requests after the plan. */
+/** Returns the stations in each connection's filter after the plan. */
 function result(plan: Plan, carriers: readonly Carrier[]): ReadonlySet<string>[] {
   const staying = carriers.filter(({ id }) => !plan.retire.has(id))
   return [...staying.map(({ id, stations }) => plan.change.get(id) ?? stations), ...plan.open]

@@ -84,7 +84,7 @@ describe('The rollout of a connection plan', () => {
   // Shows: sidecar C7.10.
   it('any sequence of connection plans keeps every registered station in a filter', () => {
     const keys = fc.subarray(['A', 'B', 'C', 'D', 'E', 'F'])
-    // Any plan that has a place for each station: the rollout must not rely on the planner.
+    // Any plan with room for all stations, because the rollout must not rely on the planner.
     const action = fc.oneof(
       fc.record({
         kind: fc.constant('plan' as const),
@@ -115,7 +115,9 @@ describe('The rollout of a connection plan', () => {
 interface Live {
   id: number
   stations: ReadonlySet<string>
-  /** Stations that the server certainly passes on: while a change is unconfirmed, those of both filters. */
+  /**
+   * Stations that the server certainly forwards. While a change is unconfirmed, these are the stations in both filters.
+   */
   passes: ReadonlySet<string>
   next: ReadonlySet<string> | undefined
   retiring: boolean
@@ -129,7 +131,7 @@ class World {
   #queue: ReadonlySet<string>[] = []
   #wanted: ReadonlySet<string> = new Set()
   #lastId = 0
-  /** Registered stations that were heard by a settled connection. */
+  /** Registered stations that have been in the filter of a settled connection. */
   readonly #heard = new Set<string>()
 
   plan(wanted: ReadonlySet<string>, open: string[][], stay: (string[] | undefined)[]): void {

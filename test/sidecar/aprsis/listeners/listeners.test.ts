@@ -323,8 +323,8 @@ describe('Several instances at APRS-IS', () => {
     afterEach(() => another.close())
 
     /**
-     * One address for several servers, as rotate.aprs2.net is: each connection goes to the next of them, and then all
-     * to the last.
+     * One address for several servers, like rotate.aprs2.net. Each connection goes to the next server, and later ones
+     * go to the last.
      */
     function rotating(...servers: readonly AprsIsServer[]): Partial<LinkParts> {
       const ports = servers.map(({ port }) => port)

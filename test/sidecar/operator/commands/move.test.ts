@@ -101,7 +101,7 @@ describe('The move of a database file to PostgreSQL', () => {
     await append(file, message('other SSID', { to: 'N0CALL-9', ring: 'N0CALL-1' }))
     await file.receivedAcks.append([{ from: 'W1AW', to: 'N0CALL-1', seqId: '1', kind: 'rej' }])
     await files.clock.advance(2000)
-    // Settle the notifications of all stations but one.
+    // Settle the notifications of all stations except N0CALL-1.
     const result = { at: files.clock.now(), outcome: 'unauthorized', reason: 'wrong key' } as const
     for (const claim of await file.pushes.claim(ROOM))
       if (claim.station !== 'N0CALL-1') await file.pushes.settle(claim, result)

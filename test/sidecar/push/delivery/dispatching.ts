@@ -49,10 +49,7 @@ export class ManualGateway implements PushGateway {
   }
 }
 
-/**
- * Wraps a queue, and knows how many claims are still pending and when postponed entries are due, in elapsed
- * milliseconds.
- */
+/** Wraps a push queue. Counts pending claims, and records when postponed entries are due, in elapsed milliseconds. */
 function watch(pushes: PushQueue, clock: Clock) {
   const watched = {
     ...pushes,
@@ -176,7 +173,7 @@ export class Dispatching {
     return this.android.arrived(count)
   }
 
-  /** Returns the notifications that the next start finds. */
+  /** Restarts the store. Returns the stations with due notifications. */
   async left(): Promise<readonly string[]> {
     await this.store.close()
     this.store = await this.stores.open()

@@ -23,7 +23,7 @@ export function deviceOptionsContract(stores: ContractStores): void {
   })
   const textsFor = async (device: string, since = 0) => texts((await newer(store, KEY, since, device)).messages)
   const from = (sender: string, text = `of ${sender}`) => message(text, { from: sender })
-  /** The devices that are notified now, with the number and the newest of their messages. */
+  /** Ends the coalescing window. Returns the message count and the newest text of each notification, by device id. */
   async function notified(): Promise<Readonly<Record<string, string>>> {
     await stores.shift(2000)
     const claims = await store.pushes.claim(FREE)

@@ -46,7 +46,7 @@ export function devicesContract(stores: ContractStores): void {
     return outcome?.kind === 'stored' ? outcome.message.stamp : Number.NaN
   }
   const windowEnds = () => stores.shift(WINDOW_MS + MARGIN_MS)
-  /** Returns the number of messages in each device's notification, by id, and settles them. */
+  /** Claims and settles all due notifications. Returns the number of messages in each, by device id. */
   async function told(): Promise<Readonly<Record<string, number>>> {
     await windowEnds()
     const claims = await store.pushes.claim(ROOM)

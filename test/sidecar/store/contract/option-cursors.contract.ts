@@ -15,7 +15,7 @@ const PHONES = [
   { station: 'K1ABC-7', device: 'phone' },
   { station: 'K1ABC-9', device: '' },
 ] as const
-/** Small, so that rings drop messages. */
+/** Small, so that ring buffers drop messages. */
 const PER_STATION = 6
 
 const options: fc.Arbitrary<DeviceOptions> = fc.record({
@@ -49,7 +49,7 @@ const step = fc.record({
 })
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-/** An answer to a phone with these options. `since`: the cursor of its request. */
+/** An answer to a phone with these options. `since` is the cursor in its request. */
 interface Answer {
   readonly station: string
   readonly options: DeviceOptions

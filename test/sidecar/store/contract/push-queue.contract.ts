@@ -9,7 +9,7 @@ import type { ContractStores } from './stores.ts'
 
 /** Differences between kinds of stores. */
 interface QueueOptions {
-  /** True if a lease ends by itself, because another instance may take over. */
+  /** Whether leases expire, so that another instance can take over. */
   readonly leasesEnd: boolean
   /** How often the property is tried. */
   readonly runs: number
@@ -349,7 +349,7 @@ export function pushQueueContract(stores: ContractStores, { leasesEnd, runs }: Q
   }
 }
 
-/** Devices, by one letter for the station and their id. */
+/** Devices: one letter for the station, then the device id. */
 const NAMES = ['A', 'Atablet', 'B']
 
 /** Steps at the end of each run of the property, after which every message must have been announced. */
