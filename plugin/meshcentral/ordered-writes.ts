@@ -4,8 +4,8 @@ import { replaceFunction } from './replaced-functions.ts'
 import type { MeshDatabase } from './server.ts'
 
 /**
- * Matches records whose writes must not overtake each other. A queue for the frequent writes of devices would slow the
- * server.
+ * Matches records that must be written in order. Devices are not among them, because a queue for their frequent writes
+ * would slow the server.
  */
 const IN_ORDER = /^(?:user|ugrp|meshcompanion[a-z]*)\//
 

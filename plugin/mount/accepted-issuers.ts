@@ -10,7 +10,7 @@ interface DomainIssuers {
   published?: string
 }
 
-/** The issuers whose sessions each domain accepts: the current issuer, and those in `custom.previous_issuers`. */
+/** The issuers that each domain accepts in sessions: the current issuer, and those in `custom.previous_issuers`. */
 export class AcceptedIssuers {
   readonly #domains = new Map<string, DomainIssuers>()
 

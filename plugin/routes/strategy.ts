@@ -37,7 +37,7 @@ export interface RouteDeps {
   readonly host: Host
   readonly transactions: Transactions
   readonly landings: Landings
-  /** Keys of the domains whose IdP has sent groups of a user since this process started. */
+  /** Keys of the domains for which the IdP has sent a user's groups since this process started. */
   readonly domainsWithGroups: Set<string>
   readonly warnOfUserInfo: UserInfoWarning
   readonly clock: Clock

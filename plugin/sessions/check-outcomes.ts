@@ -6,10 +6,7 @@ import { isLostAnswer } from '../provider/faults/unanswered.ts'
 import type { CheckOutcome } from './session-check.ts'
 import { UncheckedSessions } from './unchecked-sessions.ts'
 
-/**
- * Limit of remembered sessions whose renewal lost its answer. The same limit applies to remembered sessions that the
- * IdP refused.
- */
+/** Limit of remembered sessions without an answer to their renewal, and of remembered sessions that the IdP refused. */
 const MOST_REMEMBERED = 1_000
 /** How long checks pause after a failure of the IdP, in milliseconds. The pause is shorter if `everyMs` is shorter. */
 const PAUSE_MS = 60_000

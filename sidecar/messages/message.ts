@@ -15,7 +15,7 @@ export interface IncomingMessage {
   readonly text: Buffer
 }
 
-/** Returns the station whose ring stores the message. */
+/** Returns the station that stores the message in its ring. */
 export function ringOf({ to, ring }: Pick<IncomingMessage, 'to' | 'ring'>): StationKey {
   return ring ?? to
 }

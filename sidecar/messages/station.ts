@@ -73,7 +73,7 @@ export function remembersCursor(id: DeviceId): boolean {
   return id !== ''
 }
 
-/** Returns the station's device whose id is `id`. */
+/** Returns the station's device with the id `id`. */
 export function deviceOf<Kind extends Device>(
   station: { readonly devices: readonly Kind[] } | undefined,
   id: DeviceId,

@@ -47,7 +47,7 @@ const DAY_MS = 24 * 60 * 60_000
 export class MeshLoginTokens implements LoginTokens {
   readonly #options: LoginTokensOptions
   /**
-   * Users whose suspension is not, or could not be, written to the database. A login at another server cannot end it.
+   * Suspended users for whom the database has no entry, so that a login at another server cannot end the suspension.
    */
   readonly #suspended = new Set<string>()
   /** Maps each user to the time when the last login or renewal was written, in milliseconds of `Clock.elapsed`. */

@@ -70,7 +70,7 @@ export class SessionSecrets {
   /**
    * Stores a session's tokens until `until`, in the background.
    *
-   * @returns the key (`keyOfHandle`) of the session whose tokens the limit removed, if any
+   * @returns the key (`keyOfHandle`) of a session that lost its tokens because of the limit, if any
    */
   keep(signIn: SignIn, handle: string, until: number): string | undefined {
     const { idToken, tokens } = signIn

@@ -283,8 +283,7 @@ export class MeshSessions implements Sessions {
   #keepTokens(signIn: SignIn, { handle, startedAt }: CookieSignIn): void {
     const { open, secrets, onFailure } = this.#options
     const dropped = secrets.keep(signIn, handle, startedAt + this.#maxAgeMs)
-    // End the session whose tokens were dropped. Without tokens, the plugin cannot ask the IdP whether that session has
-    // ended at the IdP.
+    // End a session that lost its tokens. Without tokens, the plugin cannot ask the IdP whether the session ended there.
     if (dropped) this.#endByKeys([dropped], this.#now() + this.#maxAgeMs, open.find([dropped])).catch(onFailure)
   }
 

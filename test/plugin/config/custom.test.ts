@@ -295,7 +295,7 @@ describe('claim that identifies users', () => {
     for (const names of [{}, { uuid: 'sub' }, { email: 'upn' }]) expect(claims(names)).to.deep.equal([])
   })
 
-  it('the warning about e-mail addresses as ids says whether unverified users are refused', () => {
+  it('the warning about addresses as ids says whether unverified users are refused', () => {
     const remedyOf = (claims: object) => readOne({ ...MINIMAL, custom: { claims } }).warnings[0]?.remedy
     for (const claims of [{ uuid: 'email' }, { uuid: 'email', email: 'mail' }, { uuid: 'upn', email: 'upn' }]) {
       expect(remedyOf(claims), JSON.stringify(claims)).to.match(/`email_verified` is false are refused\.$/)

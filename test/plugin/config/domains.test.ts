@@ -46,7 +46,7 @@ describe('domains of a configuration', () => {
     )
   })
 
-  it('derives the address from redirect_uri only if settings.cert is missing and needed', () => {
+  it('derives the address from redirect_uri only if a needed settings.cert is missing', () => {
     const withRedirect = (redirect_uri: unknown) => ({
       authStrategies: { oidc: { ...MINIMAL, client: { ...CLIENT, redirect_uri } } },
     })

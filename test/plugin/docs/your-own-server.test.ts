@@ -35,7 +35,7 @@ describe('documentation page on using the plugin in an Express server', () => {
     const publicOptions = options.filter((name) => name !== 'clock')
     expect(documented).to.have.members([...publicOptions, ...host])
   })
-  it('the documentation page on Express servers lists the reasons of each code of a failed login', () => {
+  it('the page on Express servers lists all reasons for each code of a failed login', () => {
     const rows = tableRows(section(PAGE, '## What a failed login shows'))
     const reasonsOf = new Map(rows.map(([code = '', reasons = '']) => [inCode(code)[0] ?? '', inCode(reasons)]))
     expect([...reasonsOf.keys()]).to.have.members(Object.keys(MESSAGES))

@@ -80,7 +80,7 @@ describe('group memberships from a groups claim', () => {
 })
 
 describe('group memberships from the claims of a login', () => {
-  it('groups are unknown if UserInfo did not answer and the ID token has no groups claim', () => {
+  it('groups are unknown if the ID token has none and UserInfo did not answer', () => {
     expect(() => claimedMemberships({ claims: {}, isPartial: true }, 'groups')).to.throw(/UserInfo gave no answer/)
     const groups = [{ name: 'ops', aliases: [] }]
     expect(claimedMemberships({ claims: { groups: 'ops' }, isPartial: true }, 'groups')).to.deep.equal(groups)
@@ -306,7 +306,7 @@ describe('explanation of group rules', () => {
       expect(explainGroups(names, groupRules)).to.include(`  ${line}`))
   }
 
-  it('the explanation of group rules without group names begins with a member of no group', () =>
+  it('explaining group rules without group names begins with a member of no group', () =>
     expect(explainGroups([], RULES)[0]).to.equal('a member of no group:'))
 
   it('the explanation of group rules is one line if there are no rules', () =>

@@ -316,7 +316,7 @@ describe('accounts and user groups of MeshCentral', () => {
   })
 
   // Shows: plugin 10.15.
-  it('an unverified address stays unverified after a login during which UserInfo failed', async () => {
+  it('an unverified address stays unverified if UserInfo fails during a login', async () => {
     const { accounts, web } = open()
     await accounts.create('', { ...ALICE, emailVerified: false })
     const groups = { mirroredOf: async () => [], join: async () => {}, leave: async () => {} }

@@ -63,7 +63,7 @@ describe('log lines of discovery', () => {
     expect(fields).to.deep.include({ configured: 'RS256', published: ['ES256'] })
   })
 
-  it('the warning of a missing PKCE method does not ask to change a setting, because there is none', () => {
+  it('the warning about a missing PKCE method asks to change no setting', () => {
     const { lines, onDiscovered } = opened()
     onDiscovered({ issuer: ISSUER, code_challenge_methods_supported: ['plain'] })
     expect(lines[1]?.[2]).to.match(/\(PKCE\), so logins may fail\. Allow S256 at the IdP\.$/)

@@ -62,7 +62,7 @@ describe('azure preset', () => {
     expect(urls.map((url) => new URL(url).origin)).to.deep.equal(['https://graph.microsoft.com'])
   })
 
-  it('names the claim with groups: none by default, roles if custom.authorities is roles', () => {
+  it('reads groups from the claim roles only if custom.authorities is roles', () => {
     const { groupsClaim } = openPreset('azure', {}, vendorAccess())
     const custom = { preset: 'azure', tenant_id: TENANT, authorities: 'roles' }
     for (const groups of [undefined, {}]) {

@@ -37,7 +37,7 @@ describe('The scripts in sidecar/deploy', () => {
     ['running', 0, 2],
     ['stopped', 3, 1],
   ] as const)
-    it(`renew-certificate installs the certificate, and reloads a running sidecar (${state})`, async () => {
+    it(`renew-certificate installs a certificate and reloads the sidecar (${state})`, async () => {
       const bin = await fakePrograms({
         install: 'echo "install $*" >> calls',
         systemctl: `[ "$1" = is-active ] && exit ${isActive}\necho "systemctl $*" >> calls`,

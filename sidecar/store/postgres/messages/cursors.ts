@@ -30,7 +30,7 @@ export interface SharedCursors extends Cursors {
 
 /** Opens the newest cursors of all devices, with the rules of the SQLite store. Unwritten ones are in memory. */
 export function openCursors({ database, reader, clock }: CursorsParts): SharedCursors {
-  /** By {@link deviceKey}. */
+  /** Cursors that are not written to the database yet, by {@link deviceKey}. */
   const unwritten = new Map<string, number>()
   let writing: Timer | undefined
   let sealed = false

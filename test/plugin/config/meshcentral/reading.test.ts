@@ -55,7 +55,7 @@ describe("MeshCentral's rules for reading a configuration", () => {
     expect(domains[2]?.settings?.logoutUrl).to.equal('https://own.example/')
   })
 
-  it('domains inherit from domaindefaults what is null in them, but never replace their own', () => {
+  it('domains inherit members that are null from domaindefaults, and keep all others', () => {
     const oidc = { issuer: OIDC.issuer, clientid: 'mesh', clientsecret: 'hunter2' }
     const domains = read({
       domaindefaults: { title: 'All', authStrategies: { oidc }, share: null },

@@ -46,7 +46,7 @@ describe('member names in any letter case', () => {
     expect(warningsOf({ ...MINIMAL, logoutURL: address })).to.deep.equal(['deprecated_key logoutURL'])
   })
 
-  it('keeps the letter case of group names in groups.rights, also of Enabled and Required', () => {
+  it('keeps the letter case of groups named Enabled and Required in groups.rights', () => {
     const rights = { Enabled: ['recordings'], enabled: ['locksettings'], Required: [] }
     expect(settingsOf({ ...MINIMAL, groups: { rights } }).groups?.rights).to.deep.equal(
       Object.entries(rights).map(([group, names]) => ({ group, rights: names })),
