@@ -19,6 +19,9 @@ const rows = (count: number, bytes: number, filter = 0) => {
 }
 const GREY_1 = [1, 0, 0, 0, 0]
 const PALETTE_1 = [1, 3, 0, 0, 0]
+const RGB_8 = [8, 2, 0, 0, 0]
+const RGB_16 = [16, 2, 0, 0, 0]
+const GREY_ALPHA_8 = [8, 4, 0, 0, 0]
 const RGBA_8 = [8, 6, 0, 0, 0]
 const UNDECODABLE = 'The PNG has image data that does not decode to its pixels.'
 const iccp = (profile: Buffer) => ({
@@ -68,6 +71,7 @@ describe('An avatar image', () => {
   it('refuses a truncated PNG, or one with bytes after its end', () => {
     const good = pngFile()
     for (let length = 0; length < good.length; length++) expect(pngFault(good.subarray(0, length))).to.be.a('string')
+    expect(pngFault(good.subarray(0, good.length - 1))).to.equal('The PNG ends in the middle of a chunk.')
     expect(pngFault(Buffer.concat([good, Buffer.from('x')]))).to.be.a('string')
     expect(pngFault(Buffer.concat([good, pngFile().subarray(8)]))).to.equal('The PNG does not end with IEND.')
   })
@@ -129,8 +133,29 @@ describe('An avatar image', () => {
     const data = deflateSync(rows(64, 8))
     expect(pngFault(pngWith(PALETTE_1, data, palette(6)))).to.equal(undefined)
     expect(pngFault(pngWith(PALETTE_1, data))).to.equal('The PNG has no palette.')
+    expect(pngFault(pngWith(PALETTE_1, data, palette(3)))).to.equal(undefined)
     for (const bytes of [0, 4, 9]) expect(pngFault(pngWith(PALETTE_1, data, palette(bytes)))).to.match(/palette/)
     expect(pngFault(pngWith(GREY_1, data, palette(6)))).to.match(/palette/)
+    expect(pngFault(pngWith(GREY_ALPHA_8, deflateSync(rows(64, 128)), palette(6)))).to.match(/palette/)
+  })
+
+  it('accepts a suggested palette of up to 256 colours in a PNG with true colour', () => {
+    const palette = (colours: number) => [{ type: 'PLTE', data: Buffer.alloc(3 * colours) }]
+    for (const [layout, data] of [
+      [RGB_8, deflateSync(rows(64, 192))],
+      [RGB_16, deflateSync(rows(64, 384))],
+    ] as const) {
+      expect(pngFault(pngWith(layout, data, palette(256)))).to.equal(undefined)
+      expect(pngFault(pngWith(layout, data, palette(257)))).to.match(/palette/)
+    }
+  })
+
+  it('refuses a PNG with two palettes, or with its palette after the image data', () => {
+    const palette = { type: 'PLTE', data: Buffer.alloc(6) }
+    const data = deflateSync(rows(64, 8))
+    expect(pngFault(pngWith(PALETTE_1, data, [palette, palette]))).to.match(/palette/)
+    const [header, image, end] = pngChunks()
+    expect(pngFault(pngFile([header!, image!, palette, end!]))).to.match(/palette/)
   })
 
   // Shows: sidecar 5.3.
@@ -160,11 +185,12 @@ describe('An avatar image', () => {
       expect(fault({ extra: [chunk] })).to.match(/colour profile/)
   })
 
-  it('refuses a PNG with an unknown critical chunk, or image data in two places', () => {
+  it('refuses a PNG with an unknown or repeated critical chunk, or split image data', () => {
     expect(fault({ extra: [{ type: 'ABCD', data: Buffer.alloc(0) }] })).to.equal(
       'The PNG has a chunk that decoders refuse.',
     )
     const [header, data, end] = pngChunks()
+    expect(pngFault(pngFile([header!, header!, data!, end!]))).to.equal('The PNG has a chunk that decoders refuse.')
     const text = { type: 'tEXt', data: Buffer.from('a\0b') }
     expect(pngFault(pngFile([header!, data!, text, data!, end!]))).to.equal('The PNG has image data in two places.')
   })
