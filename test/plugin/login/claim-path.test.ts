@@ -42,6 +42,9 @@ describe('path to a claim', () => {
     const claims = { 'a.b': 'exact', a: { b: 'within' }, 'https://mesh.example/v1.2/groups': ['ops'] }
     expect(claimAt(claims, 'a.b')).to.equal('exact')
     expect(claimAt(claims, 'https://mesh.example/v1.2/groups')).to.deep.equal(['ops'])
+    const mixed = { 'a.b': { x: 1 }, a: { b: { c: 'within' }, '': { d: 1 } } }
+    expect(claimAt(mixed, 'a.b.c')).to.equal('within')
+    expect(claimAt(mixed, 'a.d')).to.equal(undefined)
     const long = 'a.b.c.d.e.f.g.h.i.j'
     expect(claimAt({ [long]: 1 }, long)).to.equal(1)
     expect(claimAt({ a: { 'b.c.d.e.f.g.h': 1 } }, 'a.b.c.d.e.f.g.h')).to.equal(1)

@@ -32,11 +32,13 @@ describe("user's profile from claims", () => {
       [{ email: 'a@b.c' }, 'a@b.c'],
       [{ name: '' }, '1'],
       [{ name: '\u200d \u200c' }, '1'],
+      [{ name: '\u202e Ann\n' }, 'Ann'],
       [{ name: 'Ann\r\n\u001b[31mroot' }, 'Ann [31mroot'],
       [{ name: 'می\u200cخواهم \u202eक्\u200dष 👩\u200d🚀' }, 'می\u200cخواهم  क्\u200dष 👩\u200d🚀'],
     ] as const)
       expect(profileOf({ sub: '1', ...claims }, names).name).to.equal(name)
     expect(profileOf({ sub: '1', email: 'a\u200db@c.d' }, names).email).to.equal('a b@c.d')
+    expect(profileOf({ sub: '1', email: '\ta\r\nb@c.d\n' }, names).email).to.equal('a b@c.d')
   })
 
   // Shows: plugin 5.4.
@@ -67,6 +69,7 @@ describe("user's profile from claims", () => {
       expect(profileOf({ ...claims, ...claim }, { ...names, email: 'upn' }).emailVerified).to.equal(false)
     }
     expect(profileOf({ sub: '1' }, names).emailVerified).to.equal(null)
+    expect(profileOf({ sub: '1', email: 'a@b.c' }, { ...names, email: 'upn' }).emailVerified).to.equal(null)
   })
 
   // Shows: plugin 10.15.
