@@ -35,7 +35,7 @@ describe('content of a logout token', () => {
     [
       'with an audience of the maximum length shown',
       { aud: 'x'.repeat(78) },
-      /^aud names another client: received "x{78}"/,
+      /^aud names another client: received "x{78}", expected/,
     ],
     [
       'of another issuer',
@@ -62,6 +62,7 @@ describe('content of a logout token', () => {
     ['with an invalid nbf', { nbf: '1' }, /^nbf is in the future: received "1"/],
     ['without jti', { jti: undefined }, 'jti is missing'],
     ['with jti null', { jti: null }, 'jti is not a non-empty string: received null'],
+    ['with jti as a number', { jti: 7 }, 'jti is not a non-empty string: received a number'],
     ['with a nonce', { nonce: 'n' }, 'it has a nonce'],
     ['with a nonce of null', { nonce: null }, 'it has a nonce'],
     ['without sub and sid', { sub: undefined }, 'both sub and sid are missing'],
