@@ -283,7 +283,7 @@ export class MeshSessions implements Sessions {
   #keepTokens(signIn: SignIn, { handle, startedAt }: CookieSignIn): void {
     const { open, secrets, onFailure } = this.#options
     const dropped = secrets.keep(signIn, handle, startedAt + this.#maxAgeMs)
-    // End a session that lost its tokens. Without tokens, the plugin cannot ask the IdP whether the session ended there.
+    // End a session that lost its tokens. Without them, the plugin cannot ask the IdP whether the session ended there.
     if (dropped) this.#endByKeys([dropped], this.#now() + this.#maxAgeMs, open.find([dropped])).catch(onFailure)
   }
 

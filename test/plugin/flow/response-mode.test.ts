@@ -107,7 +107,7 @@ describe('login with a response mode', () => {
       (genuine) => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${genuine.split('.')[1]}.`,
       /none/,
     ],
-    ['plain parameters instead of a JWT', () => '', /not signed/],
+    ['plain parameters instead of a JWT', () => '', /exactly one parameter `response`/],
   ] as readonly (readonly [string, Forge, RegExp])[]) {
     // Shows: plugin 4.24.
     it(`refuses an IdP answer in a JWT: ${description}`, async () => {

@@ -123,7 +123,7 @@ describe('pending logins', () => {
     expect(started.map(({ state }) => take(state) !== undefined)).to.deep.equal([false, false, ...Array(10).fill(true)])
   })
 
-  it('a new login removes only the oldest login cookies, wherever they are in the header', () => {
+  it('a new login removes only the oldest login cookies, in any order of the header', () => {
     const foreign = Array.from({ length: 50 }, (_, i) => `other-${i}=${'x'.repeat(100)}`)
     const logins = Array.from({ length: 10 }, () => {
       now += 1000

@@ -35,17 +35,17 @@ describe('AD FS simulated from its documentation', () => {
       {
         title: 'no allatclaims',
         oidc: withCustom({ scope: 'openid profile email' }),
-        line: /^warn: .*no groups: `allatclaims` in `custom\.scope`\./,
+        line: /^warn: .*no groups\. .*configure: `allatclaims` in `custom\.scope`\./,
       },
       {
         title: 'no resource',
         oidc: withCustom({ authorization_params: {} }),
-        line: /^warn: .*no groups: `resource` in `custom\.authorization_params`/,
+        line: /^warn: .*no groups\. .*configure: `resource` in `custom\.authorization_params`/,
       },
       {
         title: 'no form_post',
         oidc: ({ client, ...oidc }) => ({ ...oidc, client: { ...client, response_mode: 'query' } }),
-        line: /^warn: .*no groups: `client\.response_mode` "form_post"/,
+        line: /^warn: .*no groups\. .*configure: `client\.response_mode` "form_post"/,
       },
       { title: 'UserInfo is asked', oidc: askingUserInfo, line: /^warn: .*Set `issuer\.userinfo_endpoint` to false/ },
     ],
