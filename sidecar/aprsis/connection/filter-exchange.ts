@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../clock.ts'
 import type { Metrics } from '../../metrics.ts'
-import { confirmationLine, filterLine, isAboutFilter } from '../protocol/filter.ts'
+import { acceptsFilter, confirmationLine, filterLine } from '../protocol/filter.ts'
 
 const ANSWER_TIMEOUT_MS = 10_000
 
@@ -78,7 +78,7 @@ export class FilterExchange {
 
   /** Handles a comment line that the server sent after the login. */
   onComment(line: string): void {
-    if (!isAboutFilter(line) || this.#state === 'login') return
+    if (!acceptsFilter(line) || this.#state === 'login') return
     if (this.#isLate(line)) return
     if (this.#state === 'asked') this.#answered()
     else if (this.#silent) {

@@ -77,14 +77,18 @@ export function filterLine(filter: string): string {
   return `${COMMAND}${filter}`
 }
 
-/** Words that refuse a filter. A callsign such as `NO` in a repeated filter follows a slash, and does not match. */
-const REFUSAL = /(?<![\w/-])(?:not|no|invalid|bad|error|ignored|refused|rejected|denied|failed)(?![\w/-])/i
+const REFUSING_WORDS = [
+  ...['not', 'no', 'cannot', "can't", 'unable', 'invalid', 'unknown', 'unsupported', 'bad', 'error'],
+  ...['ignored', 'refused', 'rejected', 'denied', 'failed'],
+]
+/** Matches a word that refuses a filter, but not a callsign such as `NO` in a repeated filter, which follows a slash. */
+const REFUSAL = new RegExp(`(?<![\\w/-])(?:${REFUSING_WORDS.join('|')})(?![\\w/-])`, 'i')
 
 /**
  * Whether a comment line accepts a `#filter` line. Servers' wordings vary: `# filter g/A active`, `# OK - Filter
  * definition updated`.
  */
-export function isAboutFilter(line: string): boolean {
+export function acceptsFilter(line: string): boolean {
   return /filter/i.test(line) && !REFUSAL.test(line)
 }
 

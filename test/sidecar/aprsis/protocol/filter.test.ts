@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import {
+  acceptsFilter,
   confirmationLine,
   filterBytes,
   filterLine,
   filterText,
   IN_PLACE_BYTES,
-  isAboutFilter,
   MAX_FILTER_LINE_BYTES,
 } from '../../../../sidecar/aprsis/protocol/filter.ts'
 import {
@@ -85,18 +85,20 @@ describe('The APRS-IS filter', () => {
     '# filter noted',
   ])
     it(`the server's comment "${line}" accepts a filter`, () => {
-      expect(isAboutFilter(line)).to.equal(true)
+      expect(acceptsFilter(line)).to.equal(true)
     })
 
   for (const line of [
     '# filter not accepted',
     '# Invalid filter',
     '# filter: no',
+    '# filter cannot be parsed',
+    '# unknown filter type',
     'Error: filter g/AA1AA',
     '# aprsc 2.1.21',
   ])
     it(`the server's comment "${line}" does not accept a filter`, () => {
-      expect(isAboutFilter(line)).to.equal(false)
+      expect(acceptsFilter(line)).to.equal(false)
     })
 })
 
