@@ -26,6 +26,18 @@ const CLOSE_WITHIN_MS = 4800
  */
 const ADDRESS_TIMEOUT_MS = 2500
 
+/**
+ * Lets a command finish, with its own exit code, if the reader of its output closes the pipe early, as `head` does. A
+ * start does not call this: the sidecar ends if nothing reads its log.
+ */
+function ignoreClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
+}
+
 interface Configuration {
   readonly settings: Settings
   readonly warnings: readonly Problem[]
@@ -244,6 +256,7 @@ function endBy(signal: NodeJS.Signals): never {
 
 setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_TIMEOUT_MS)
 const commandLine = readCommandLine()
+if (commandLine.kind !== 'start') ignoreClosedPipes()
 const command = commandLine.kind === 'init' ? await initialize(commandLine) : commandLine
 const configuration = readConfiguration(command)
 const { settings } = configuration

@@ -1,6 +1,8 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { freePort } from '../../fixtures/free-port.ts'
 import { type FcmFixture, startFcm } from '../../fixtures/push/fcm.ts'
@@ -79,6 +81,16 @@ describe('The commands that query a running sidecar', () => {
       stderr: '',
     })
     expect(fcm.received.at(-1)?.notification).to.include({ body: 'Is this on?' })
+  })
+
+  it('commands that print exit with 0 if the reader of their output closes the pipe early', async () => {
+    const file = await start()
+    for (const args of [['--station', 'N1CALL-7'], ['--stations'], ['--check']]) {
+      const child = spawn(process.execPath, [...TYPESCRIPT, 'sidecar/main.ts', '--config', file, ...args])
+      child.stdout.destroy()
+      const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+      expect({ code, stderr }, args.join(' ')).to.deep.equal({ code: 0, stderr: '' })
+    }
   })
 
   // Shows: sidecar O2.5.
