@@ -3,6 +3,8 @@ import { systemClock } from '../../clock.ts'
 import type { Settings } from '../../config/settings.ts'
 import { SILENT_LOG } from '../../log.ts'
 import type { Platform } from '../../messages/store.ts'
+import { apnsServer } from '../../push/apns/apns.ts'
+import { fcmServers } from '../../push/fcm/fcm.ts'
 import type { PushGateway, PushOutcome } from '../../push/gateway/gateway.ts'
 import { openGateways } from '../../push/open-gateways.ts'
 import { trialKeys } from '../../push/web-push/vapid-file.ts'
@@ -54,17 +56,34 @@ function loginVerdict(subject: string, verified: boolean, passcode: number): Ver
 const NAMES: Readonly<Record<Platform, string>> = { android: 'FCM', ios: 'APNs', webpush: 'Web Push' }
 
 async function askGateways({ push }: Settings): Promise<readonly Verdict[]> {
+  const serversOf: Readonly<Record<Platform, readonly string[]>> = {
+    android: fcmServers(push.fcm),
+    ios: [apnsServer(push.apns)],
+    webpush: [],
+  }
   const gateways = openGateways(push, SILENT_LOG, systemClock, trialKeys(push.webpush))
   try {
     return await Promise.all(
-      (Object.keys(NAMES) as Platform[]).map((platform) => askGateway(NAMES[platform], gateways[platform])),
+      (Object.keys(NAMES) as Platform[]).map((platform) =>
+        askGateway(NAMES[platform], gateways[platform], serversOf[platform]),
+      ),
     )
   } finally {
     await Promise.all(Object.values(gateways).map((gateway) => gateway.close()))
   }
 }
 
-async function askGateway(name: string, gateway: PushGateway | undefined): Promise<Verdict> {
+/**
+ * Matches the reason of a failed connection, which ends with an error code of the system such as `EAI_AGAIN`, or
+ * without a code if the server closed the connection.
+ */
+const CONNECTION_FAILED = /\(E[A-Z_]+\)$|was lost$|cannot be reached$/
+
+async function askGateway(
+  name: string,
+  gateway: PushGateway | undefined,
+  servers: readonly string[],
+): Promise<Verdict> {
   if (!gateway) return { verdict: 'warn', text: `${name}: off, not configured` }
   const outcome: PushOutcome | undefined = await gateway.verify?.()
   if (!outcome)
@@ -73,5 +92,8 @@ async function askGateway(name: string, gateway: PushGateway | undefined): Promi
       text: `${name}: not checked, because that needs a phone. Send a test notification with --notify.`,
     }
   if (outcome.kind === 'accepted' || outcome.kind === 'token_gone') return ok(`${name}: accepts the credentials`)
-  return fail(`${name}: ${outcome.reason}`)
+  const remedy = CONNECTION_FAILED.test(outcome.reason)
+    ? `. Check that this machine can resolve and reach ${servers.join(' and ')}.`
+    : ''
+  return fail(`${name}: ${outcome.reason}${remedy}`)
 }

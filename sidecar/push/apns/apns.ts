@@ -67,6 +67,15 @@ const UNKNOWN_TOKEN = '0'.repeat(64)
 const PRODUCTION = 'api.push.apple.com'
 const SANDBOX = 'api.sandbox.push.apple.com'
 
+/** Returns the server that the APNs gateway connects to, as `host:port`. */
+export function apnsServer(settings: ApnsSettings): string {
+  return `${hostOf(settings)}:${settings.port ?? 443}`
+}
+
+function hostOf({ address, production }: ApnsSettings): string {
+  return address ?? (production ? PRODUCTION : SANDBOX)
+}
+
 /** Opens the APNs gateway. Throws if a file has disappeared since the configuration was read; the message names it. */
 export function openApns(settings: ApnsSettings, log: Log, clock: Clock = systemClock): PushGateway {
   const { keyFile, keyId, teamId, topic } = settings as ApnsSettings & Given
@@ -208,8 +217,9 @@ function members(value: unknown): Record<string, unknown> {
  * Opens TLS sockets for the client. `watch` can drop those that APNs no longer answers. The client would use them for
  * minutes.
  */
-function createConnections({ address, port, caFile, production }: ApnsSettings) {
-  const host = address ?? (production ? PRODUCTION : SANDBOX)
+function createConnections(settings: ApnsSettings) {
+  const { port, caFile } = settings
+  const host = hostOf(settings)
   const ca = caFile === null ? undefined : readFileSync(caFile, 'utf8')
   const sockets = new Set<TLSSocket>()
   let problem: string | undefined

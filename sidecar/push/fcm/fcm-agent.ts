@@ -16,7 +16,7 @@ declare module 'http' {
 /**
  * The host to which `firebase-admin` sends notifications. `google-auth-library` gets access tokens from another host.
  */
-const SEND_HOST = 'fcm.googleapis.com'
+export const SEND_HOST = 'fcm.googleapis.com'
 
 /** Limit of requests per notification. `firebase-admin` must repeat one if the server closed an idle connection. */
 const MAX_SENDS = 2

@@ -10,7 +10,7 @@ import { clockAdvice, withClockAdvice } from '../gateway/clock-advice.ts'
 import type { Notification, PushFailure, PushGateway, PushOutcome } from '../gateway/gateway.ts'
 import { createInFlight, type InFlight } from '../gateway/in-flight.ts'
 import { fitNotification, NOTIFICATION_TTL_MS, TRIAL } from '../gateway/notification.ts'
-import { FcmAgent, FcmExchange } from './fcm-agent.ts'
+import { FcmAgent, FcmExchange, SEND_HOST } from './fcm-agent.ts'
 
 /** Outcomes and log texts by error code of `firebase-admin`. Its own messages may quote FCM's whole answer. */
 const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>> = {
@@ -30,6 +30,9 @@ const OUTCOMES: Readonly<Record<string, readonly [PushFailure['kind'], string]>>
   'messaging/internal-error': ['try_later', 'internal error of FCM'],
 }
 
+/** The host from which `google-auth-library` gets access tokens. */
+const TOKEN_HOST = 'oauth2.googleapis.com'
+
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging'
 
 /**
@@ -47,6 +50,11 @@ export const PAUSE_MS = 10_000
 
 /** A registration token that no phone has. */
 const UNKNOWN_TOKEN = 'no-phone-has-this-registration-token'
+
+/** Returns the servers that the FCM gateway connects to, as `host:port`. */
+export function fcmServers({ endpoint }: FcmSettings): readonly string[] {
+  return endpoint === null ? [`${TOKEN_HOST}:443`, `${SEND_HOST}:443`] : [new URL(endpoint).host]
+}
 
 /** Opens the FCM gateway. Throws if a file has disappeared since the configuration was read; the message names it. */
 export function openFcm(settings: FcmSettings, log: Log, clock: Clock = systemClock): PushGateway {

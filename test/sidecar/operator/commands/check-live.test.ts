@@ -71,6 +71,19 @@ describe('The --check --live option', () => {
     expect(lines[1]).to.match(/^fail APRS-IS filter at T2FIX: ECONNRESET\. Check that aprsis\.port/)
   })
 
+  it('--check --live names the servers to reach if a connection to a gateway fails', async () => {
+    const [fcmPort, apnsPort] = [await freePort(), await freePort()]
+    const push = {
+      fcm: { ...fcm.settings, endpoint: `https://127.0.0.1:${fcmPort}` },
+      apns: { ...apns.settings, port: apnsPort },
+    }
+    const advice = 'Check that this machine can resolve and reach 127.0.0.1'
+    expect((await linesOf(settings({}, push))).slice(2, 4)).to.deep.equal([
+      `fail FCM: Google issued no access token (ECONNREFUSED). ${advice}:${fcmPort}.`,
+      `fail APNs: the connection to APNs was lost (ECONNREFUSED). ${advice}:${apnsPort}.`,
+    ])
+  })
+
   // Shows: sidecar O1.21.
   it('--check --live fails with a reason if a gateway refuses or cannot be reached', async () => {
     fcm.failTokenEndpoint({ status: 400, error: 'invalid_grant' })
