@@ -30,7 +30,10 @@ function printableValue(value: unknown): unknown {
   return Array.isArray(value) ? value.map(printableValue) : value
 }
 
-/** Returns an error's code, such as `ECONNREFUSED`. If several causes have one, the innermost is the most specific. */
+/**
+ * Returns an error's code, such as `ECONNREFUSED`. If an error and its causes have several codes, returns the
+ * innermost, most specific one.
+ */
 export function causeCode(error: unknown): string | undefined {
   return causes(error)
     .map((cause) => ('code' in cause && typeof cause.code === 'string' ? cause.code : undefined))

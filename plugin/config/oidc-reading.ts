@@ -71,8 +71,8 @@ export function oidcReader(rules: OidcRules, options: OidcReadOptions): OidcRead
 }
 
 /**
- * Returns the same cache key for equal objects. Undefined if the object contains functions, for example. JSON would not
- * distinguish NaN from null.
+ * Returns a cache key that equal objects share. Returns undefined if the object contains a function, for example. Does
+ * not use JSON, because JSON writes NaN as null.
  */
 function bytesOf(raw: unknown): string | undefined {
   try {

@@ -1,6 +1,7 @@
 /**
- * Returns the claim of this name, or else at this dotted path, such as `realm_access.roles` or `emails.0`. Longer names
- * come first, because client ids contain dots (`resource_access.mesh.example.roles`). Inherited members are never read.
+ * Returns the claim of this name, or else at this dotted path, such as `realm_access.roles` or `emails.0`. Each step
+ * tries the longest member name first, because client ids contain dots (`resource_access.mesh.example.roles`).
+ * Inherited members are never read.
  */
 export function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   const parts = path.split('.')

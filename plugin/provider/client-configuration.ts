@@ -36,7 +36,10 @@ export class ClientConfigurations {
     this.#deps = deps
   }
 
-  /** Returns the shared openid-client configuration, for requests with answers that the library need not verify. */
+  /**
+   * Returns the shared openid-client configuration. Use {@link create} instead if openid-client must verify a signature
+   * in the answer.
+   */
   shared(metadata: oidc.ServerMetadata): oidc.Configuration {
     if (this.#shared?.metadata !== metadata) this.#shared = { metadata, config: this.create(metadata) }
     return this.#shared.config

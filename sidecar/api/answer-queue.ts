@@ -52,8 +52,7 @@ export class AnswerQueue {
   }
 
   /**
-   * Ensures that answers are sent in this turn of the event loop even if they are queued by work that is already
-   * planned for the end of the turn.
+   * Ensures that this turn of the event loop also sends the answers queued by work already planned for the turn's end.
    */
   runLast(): void {
     this.#leaving.runLast()

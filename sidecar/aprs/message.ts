@@ -137,8 +137,8 @@ export function textOf(bytes: Buffer): { readonly text: string; readonly textByt
 }
 
 /**
- * Returns the packet line of `to`'s ack for `from`, without a line break. Sender and sequence id are as received:
- * servers distinguish `W2AW-0` from `W2AW`, and some senders need the whole `MM}AA`.
+ * Returns the packet line with which `to` acknowledges a message of `from`, without a line break. `from` and `seqId`
+ * must be as received, because servers distinguish `W2AW-0` from `W2AW`, and some senders need the whole id `MM}AA`.
  */
 export function ackLine({ from, to, seqId }: { from: string; to: string; seqId: string }): string {
   return `${to}>APRS,TCPIP*::${from.padEnd(MAX_ADDRESSEE_LENGTH)}:${ACK}${seqId}`

@@ -83,8 +83,8 @@ export interface PhoneClient {
    */
   unregister(): Promise<void>
   /**
-   * Ends requests, retries and the heartbeat. The station stays registered. Resolves once the app's stores are no
-   * longer used, so they must not wait for it.
+   * Ends requests, retries and the heartbeat. The station stays registered. Resolves once the client no longer uses the
+   * app's stores, so a store must not wait for `close`.
    */
   close(): Promise<void>
 }

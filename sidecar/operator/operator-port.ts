@@ -92,7 +92,10 @@ function statusSourceOf(parts: OperatorParts): StatusSource {
   })
 }
 
-/** Rejects if the SQLite file cannot be read. PostgreSQL is not checked: a restart would only lose waiting messages. */
+/**
+ * Health check: rejects if the SQLite file cannot be read. Ignores PostgreSQL, because a restart after a failed check
+ * would only lose waiting messages.
+ */
 async function checkAlive(store: Store, settings: Settings): Promise<void> {
   if (!isPostgresAddress(settings.database)) await store.stations.avatars([settings.aprsis.callsign])
 }

@@ -3,7 +3,7 @@ import { medianOf, medians, untilSteady } from './measurement.ts'
 import { counted, isSteady } from './steadiness.ts'
 
 describe('steady rate in a benchmark', () => {
-  it('calls a rate steady if its last three measurements differ by at most 5 %', () => {
+  it("a benchmark's rate is steady if its last three measurements differ by up to 5 %", () => {
     strictEqual(isSteady([10, 400, 100, 105, 102]), true)
     strictEqual(isSteady([100, 105.1, 102]), false)
     strictEqual(isSteady([100, 100, 100, 90]), false)

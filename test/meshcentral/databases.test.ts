@@ -153,7 +153,7 @@ for (const kind of DATABASES) {
       expect(headers.location).to.include('id_token_hint=')
     })
 
-    it("a guest's tunnel stays open when the sharing user and another user sign out", async () => {
+    it('a guest keeps the tunnel if the user who shared the device and another sign out', async () => {
       const [maker, bystander] = [await signedIn(setup, setup.person()), await signedIn(setup, setup.person())]
       const bystanderPage = await setup.open(bystander)
       // A pool opens its connections only under load, so send many requests.

@@ -76,7 +76,7 @@ describe('The packed test kit', function () {
     expect({ status, stdout }).to.deep.equal({ status: 0, stdout: '' })
   })
 
-  it('the documented example test passes on Express 5 after the documented steps', async () => {
+  it('with the documented packages (Express 5), the documented example test passes', async () => {
     await project.add(...PAGE_PACKAGES)
     expect(await expressVersion()).to.match(/^5\./)
     expect((await runExample()).stdout).to.include('1 passing')

@@ -4,8 +4,8 @@ import { type Unpublished, unpublished } from '../../provider/issuer/published-l
 import type { Question, Verdict } from './verdict.ts'
 
 /**
- * Lists that an IdP must publish completely (OpenID Connect Discovery 1.0, section 3). Values that other lists lack may
- * work.
+ * Lists in an IdP's metadata that must contain every supported value (OpenID Connect Discovery 1.0, section 3). Other
+ * lists may omit values that the IdP supports.
  */
 const COMPLETE: readonly string[] = ['id_token_signing_alg_values_supported', 'response_types_supported']
 

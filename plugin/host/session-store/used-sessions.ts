@@ -18,7 +18,7 @@ export interface UsedSession extends SessionUse {
 const MOST_USED = 10_000
 
 /**
- * The sessions used in requests to this process, in order of use, and their number for each `sid`.
+ * The sessions that requests to this process have used, the latest used last, with a count of sessions for each `sid`.
  *
  * A session moves to the end at each request. It is removed when it ends, or if there are too many and it was idle
  * longest.

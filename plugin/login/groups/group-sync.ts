@@ -18,7 +18,7 @@ export interface GroupChanges {
 const MOST_MIRRORED = 1_000
 
 /**
- * Decides which mirrored groups a user joins and leaves. Source: Groups object, `sync`.
+ * Decides which mirrored groups a user joins and leaves. Source: the specification's section Groups object, `sync`.
  *
  * @param mirrored the user's present mirrored groups
  */

@@ -49,8 +49,8 @@ export function ownSiteRights({ siteadmin = 0, oidcrights = 0 }: MeshUser): numb
 }
 
 /**
- * Whether an account has devices, groups or rights that can be moved to another account. A lock and limits cannot be
- * moved.
+ * Whether an account has devices, groups or rights to move to another account. A lock and limits do not count, because
+ * they cannot be moved.
  */
 export function hasHoldings({ deviceGroups, userGroups, devices, siteRights }: Holdings): boolean {
   return siteRights !== siteLimits(siteRights) || [deviceGroups, userGroups, devices].some((list) => list.length > 0)

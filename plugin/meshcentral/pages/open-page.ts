@@ -14,8 +14,8 @@ export const PAGE_FUNCTIONS = {
     window.addEventListener('beforeunload', function () { plugin.leavingAt = Date.now(); });
   }`,
   /**
-   * Shows site admins a link to the status page on *My Server*. MeshCentral's list has only plugins installed through
-   * it.
+   * On *My Server*, shows site admins a link to the status page. MeshCentral's plugin list lacks this plugin unless
+   * MeshCentral installed the plugin.
    */
   goPageEnd: `function (page) {
     var place = document.getElementById('p2ServerActions');

@@ -12,7 +12,8 @@ export interface LeaseTimes {
   /** How long a lease lasts unless it is released, in milliseconds. */
   readonly leaseMs: number
   /**
-   * How long a server waits after it wrote its name into a free lease, so that competitors can write, in milliseconds.
+   * Milliseconds that a server waits after writing its name into a free lease. Competitors may overwrite the name
+   * meanwhile; then the server reads which name remains.
    */
   readonly settleMs: number
 }

@@ -53,8 +53,8 @@ interface DomainHistory {
 }
 
 /**
- * Stores the last login, ten refusals and ten warnings of each domain. Repeated entries are counted, so that a stranger
- * cannot displace others.
+ * Stores the last login, ten refusals and ten warnings of each domain. Equal entries share one place and a count, so a
+ * stranger's repetitions displace no other entries.
  *
  * @param domainKeys entries of other domains are ignored
  * @param now returns milliseconds since 1970

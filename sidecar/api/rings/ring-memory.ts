@@ -83,7 +83,9 @@ export class RingMemory {
     }
   }
 
-  /** Returns the beginning of an answer with the ring's messages that are newer than `since`. */
+  /**
+   * Returns the beginning of an answer's JSON body: the ring's messages newer than `since`, and their senders' avatars.
+   */
   headOf(key: StationKey, cached: CachedRing, since: number): BodyHead {
     const slice = this.#sliceOf(cached.ring, since)
     return sliceHead(slice, () => slice.compressed ?? this.#compress(key, cached, slice))

@@ -46,8 +46,8 @@ export interface Rollout {
 }
 
 /**
- * Returns the steps that lose no message, or a `sacrifice` if there are none. A connection drops a registered station
- * only if another settled one has it. The plan may be replaced at any time.
+ * Returns steps that lose no message, or a `sacrifice` if the rollout is stuck without such steps. A connection drops a
+ * registered station only if another settled connection has the station. The plan may be replaced at any time.
  */
 export function nextSteps({ members, waiting, leaving, wanted, maxConnections }: Rollout): readonly Step[] {
   const steps: Step[] = []

@@ -107,8 +107,8 @@ export class LeasedCallsigns implements CallsignSource {
   }
 
   /**
-   * Records which {@link held} callsigns and `wishes` the store leased. Returns the lost ones, which others leased
-   * after they expired. `requestedAt`: when the request began.
+   * Records which {@link held} callsigns and `wishes` the store leased. Returns each held callsign that another process
+   * leased after this process's lease expired. `requestedAt`: when the request began.
    */
   answered(granted: ReadonlySet<string>, wishes: readonly string[], requestedAt: Moment): ReadonlySet<string> {
     const lost = new Set<string>()

@@ -51,7 +51,7 @@ async function sendTest(
     return { platform, outcome: 'token_dead', reason: 'The token is dead until the app registers a token again.' }
   const message = { from, to, seqId: '', text: Buffer.from(text), stamp: clock.now() }
   const { data, ...shown } = buildNotification(to, { count: 1, newest: message }, 'none')
-  // With the collapse id of the station's messages, the test would replace the banner of these messages on the phone.
+  // The test has its own collapse id, so that its banner does not replace the banner of the station's messages.
   const collapseId = `aprs-test-${to}`
   try {
     const notification = { ...shown, collapseId, data: { ...data, collapseId } }

@@ -18,7 +18,10 @@ declare module 'http' {
  */
 export const SEND_HOST = 'fcm.googleapis.com'
 
-/** Limit of requests per notification. `firebase-admin` must repeat one if the server closed an idle connection. */
+/**
+ * Limit of requests to FCM per notification: the first, and a repetition by `firebase-admin` if FCM had closed the idle
+ * connection.
+ */
 const MAX_SENDS = 2
 
 /**

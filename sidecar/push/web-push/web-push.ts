@@ -20,8 +20,8 @@ import { AddressRefused, WebPushAgent } from './web-push-agent.ts'
 const SIGNATURE = "does not accept the sidecar's signature"
 
 /**
- * Outcomes by HTTP status. None is `unauthorized`, because a hostile push service could then alert the operator.
- * Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2.
+ * Push outcomes by HTTP status. None is `unauthorized`, because that outcome would let a hostile push service alert the
+ * operator. Source: RFC 8030, 5, 7.2 and 7.3; RFC 8292, 4.2.
  */
 const OUTCOMES: Readonly<Record<number, readonly [PushFailure['kind'], string]>> = {
   401: ['try_later', SIGNATURE],

@@ -99,7 +99,7 @@ describe('login with a client secret in a file', () => {
     expect(setup.reloads()).to.have.length(1)
   })
 
-  it('verifies tokens with a rotated secret if the client signs in by private_key_jwt', async () => {
+  it('verifies HS256 tokens with a rotated client secret, even with private_key_jwt', async () => {
     const key = makeKey('P-256')
     const registered = {
       token_endpoint_auth_method: 'private_key_jwt',

@@ -23,7 +23,7 @@ describe('host with cookie sessions', () => {
   }
   const user = async (person: ScriptedBrowser) => (await whoAmI(person, host.url)).id
 
-  it('a host with cookie sessions requests no refresh token with the preset azure', async () => {
+  it('with cookie sessions, a login with the preset azure requests no refresh token', async () => {
     await start({ issuer: undefined, custom: { preset: 'azure', tenant_id: 'tenant' } }, '/tenant/v2.0')
     const { headers } = await new ScriptedBrowser().step(`${host.url}auth-oidc`)
     expect(new URL(headers.location ?? '').searchParams.get('scope')).to.equal('openid profile email')

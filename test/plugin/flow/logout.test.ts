@@ -196,14 +196,19 @@ describe('logout', () => {
     }
 
     for (const [scenario, options, granted, count] of [
-      ['only the access token if the end-session endpoint follows', {}, undefined, 1],
-      ['both tokens without an end-session endpoint', UNPUBLISHED, undefined, 2],
-      ['both tokens if logouturl is configured', { oidc: { logouturl: 'https://idp.test/bye' } }, undefined, 2],
-      ['both tokens if offline_access was granted', {}, 'offline_access', 2],
-      ['both tokens if offline_access was requested, grant unknown', OFFLINE, undefined, 2],
+      ['only the access token before an end-session request', {}, undefined, 1],
+      ['access and refresh token without an end-session endpoint', UNPUBLISHED, undefined, 2],
+      [
+        'access and refresh token if logouturl is configured',
+        { oidc: { logouturl: 'https://idp.test/bye' } },
+        undefined,
+        2,
+      ],
+      ['access and refresh token if offline_access was granted', {}, 'offline_access', 2],
+      ['both if offline_access was requested and perhaps granted', OFFLINE, undefined, 2],
     ] as const) {
       // Shows: plugin 9.4.
-      it(`logout revokes ${scenario}`, async () => {
+      it(`logout revokes tokens: ${scenario}`, async () => {
         const { setup, person } = await withRefreshToken(options, { scope: granted })
         await loggedOut(setup, person)
         expect(revoked(setup)).to.equal(count)

@@ -74,7 +74,7 @@ describe('user with an account who is refused by groups.required', () => {
   })
 
   // Shows: plugin 6.2.
-  it('an IdP answer that fails verification ends no session of the user that it names', async () => {
+  it('an IdP answer that fails verification ends no session of the user named in it', async () => {
     const { setup, signedIn } = await startWithBob()
     const stranger = new TextEncoder().encode('somebody else, who has a key of 32 bytes or more')
     const claims = { sub: BOB.sub, groups: [] }

@@ -24,7 +24,7 @@ describe('revocations in memory', () => {
     expect(await store.endedAt(['c'])).to.equal(30)
   })
 
-  it('a full revocation store drops expired revocations first and ends no session', async () => {
+  it('a full revocation store drops expired revocations first, which ends no session', async () => {
     const store = memoryRevocations({ most: 2, now })
     await store.revoke(['a'], 10, 1_500)
     await store.revoke(['b'], 20, 1_500)

@@ -306,7 +306,7 @@ describe('explanation of group rules', () => {
       expect(explainGroups(names, groupRules)).to.include(`  ${line}`))
   }
 
-  it('explaining group rules without group names begins with a member of no group', () =>
+  it('the explanation of group rules for no groups begins "a member of no group:"', () =>
     expect(explainGroups([], RULES)[0]).to.equal('a member of no group:'))
 
   it('the explanation of group rules is one line if there are no rules', () =>

@@ -101,7 +101,7 @@ describe('signing in', () => {
 
     // Shows: plugin 2.6.
     // Shows: meshcentral 9.
-    it('refuses to create an account if newAccounts, or by default the host, forbids it', async () => {
+    it('refuses new accounts if newAccounts is false, or unset and the host allows none', async () => {
       for (const host of [
         { newAccounts: false },
         { newAccounts: null },

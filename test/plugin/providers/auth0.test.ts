@@ -45,7 +45,7 @@ describe('Auth0 simulated from its documentation', () => {
       expect(next.forms[0]?.fields.map(([name]) => name)).to.include('password')
     })
 
-    it('a logout does not sign out at Auth0 without a logout endpoint or logouturl', async () => {
+    it('a logout keeps the Auth0 session if there is no logout endpoint and no logouturl', async () => {
       const { signIn, signOut } = await start()
       const { person } = await signIn('bob')
       expect((await signOut(person)).url.split('?')[0]).to.equal(`${SERVER}login`)

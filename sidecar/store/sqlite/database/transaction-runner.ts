@@ -39,7 +39,7 @@ export class TransactionRunner {
     this.#onOutcome = onOutcome
   }
 
-  /** Runs a batch. Resolves or rejects each write. Never rejects. */
+  /** Runs a batch and settles each write's promise. The promise that `commit` returns never rejects. */
   async commit(batch: readonly WaitingWrite[]): Promise<void> {
     const committed: (() => void)[] = []
     const rolledBack: (() => void)[] = []

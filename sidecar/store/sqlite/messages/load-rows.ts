@@ -32,7 +32,10 @@ export interface Rows {
   droppedAt: number[]
   /** Stamp of the newest dropped message that is no longer in the file; 0 if there is none. */
   deletedThrough: number
-  /** Upper limit of the stamps of messages to other SSIDs of the station's callsign; 0 if there are none. */
+  /**
+   * Stamp of the newest message to another SSID of the station's callsign, or a later stamp; 0 if there is no such
+   * message.
+   */
   newestOtherSsid: number
 }
 

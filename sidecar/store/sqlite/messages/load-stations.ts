@@ -47,7 +47,10 @@ export function deviceFrom<Row extends DeviceColumns>({
   }
 }
 
-/** Reads all stations with their devices. A later heartbeat changes its device object in place. */
+/**
+ * Reads all stations with their devices. A device's later heartbeats change `lastSeenAt` in the returned object of that
+ * device.
+ */
 export async function loadStations(queries: Queries): Promise<readonly SeenStation[]> {
   const records: (StationRecord & { readonly devices: Device[] })[] = []
   for (const row of await queries.all<StationRow>(LOAD)) {

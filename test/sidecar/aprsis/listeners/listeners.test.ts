@@ -159,7 +159,7 @@ describe('Several instances at APRS-IS', () => {
       await first.until(() => !first.link.status().connected)
     }
 
-    it('a listener offline for 30 s is replaced, and returns only if another one fails', async () => {
+    it('a listener offline for 30 s is replaced and waits until another listener fails', async () => {
       const a = await ready('a', {}, { connect })
       const b = await ready('b')
       const c = start('c')

@@ -169,7 +169,7 @@ describe('The retries of the push dispatcher', () => {
     })
   })
 
-  it('retries a busy push service without limit, and counts no tries', async () => {
+  it('retries a busy push service without limit, and pushes_retried stays 0', async () => {
     setup.android.always = { kind: 'busy', reason: 'busy', afterMs: 500, unasked: true }
     await setup.tell()
     await setup.advance(500 * 50)

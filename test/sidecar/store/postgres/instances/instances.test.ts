@@ -56,7 +56,7 @@ describe('Several instances on one PostgreSQL', () => {
   })
 
   describe('The housekeeping of several instances', () => {
-    it('the shared uptime starts again at 0 after two hours without a running instance', async () => {
+    it("the instances' shared uptime restarts at 0 if no instance runs for two hours", async () => {
       const start = stores.now()
       const a = await open('a')
       expect(await a.housekeeping.presentSince?.()).to.equal(start)

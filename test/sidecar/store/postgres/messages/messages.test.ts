@@ -15,7 +15,7 @@ describe('The history in PostgreSQL', () => {
   describe('The acks of the store', () => acksContract(postgresStores()))
   describe('The stamps of the store', () => serverTimeContract(postgresStores()))
   describe('The cursors of the store', () => cursorsContract(postgresStores(), { runs: RUNS, instances: 2 }))
-  describe('The cursors of devices with options', () => {
+  describe('The sync cursors of devices while their options change', () => {
     optionCursorsContract(postgresStores(), { runs: RUNS, instances: 2 })
   })
 })

@@ -294,7 +294,7 @@ describe('A store on a failing disk', () => {
   })
 
   // Shows: sidecar C8.3.
-  it('a call with bad data fails alone; messages of concurrent calls are stored', async () => {
+  it('a call with invalid data fails, but the messages of concurrent calls are stored', async () => {
     const store = await stores.openWith('N0CALL')
     const results = await Promise.allSettled([
       append(store, 'first'),

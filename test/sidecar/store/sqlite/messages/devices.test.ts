@@ -5,4 +5,5 @@ import { temporaryStores } from '../temporary-stores.ts'
 
 describe('Options of devices', () => deviceOptionsContract(temporaryStores()))
 describe('Several devices of a station', () => devicesContract(temporaryStores()))
-describe('The cursors of devices with options', () => optionCursorsContract(temporaryStores(), { runs: 40 }))
+describe('The sync cursors of devices while their options change', () =>
+  optionCursorsContract(temporaryStores(), { runs: 40 }))
