@@ -21,7 +21,7 @@ const response = { append: () => undefined } as unknown as Response
 const requestWith = (members: object) =>
   ({ session: members, headers: {}, clientIp: '127.0.0.1' }) as unknown as BothRequest
 
-describe('single sign-on sessions in MeshCentral', () => {
+describe('login, revocation and search of single sign-on sessions in MeshCentral', () => {
   const setUp = sessionsOfServers()
 
   describe('revocation while the database does not answer', () => {
