@@ -54,7 +54,7 @@ describe('accounts in MeshCentral', () => {
       expect(messageOn(await signIn(setup, setup.browser(), person))).to.equal(108)
     })
     const [line = ''] = lines.filter((text) => text.includes('subject_unusable'))
-    for (const words of ['`custom.claims.uuid`', 'delete it']) expect(line).to.include(words)
+    for (const words of ['`custom.claims.uuid`', 'delete the old one']) expect(line).to.include(words)
     expect(await setup.hasAccount(person)).to.equal(false)
   })
 
