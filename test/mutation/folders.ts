@@ -68,7 +68,7 @@ export const FOLDERS: readonly MutatedFolder[] = [
         'front-channel',
         'idp-keys',
       ]),
-      ...filesIn('test/plugin/flow', ['log-lines', 'required-acr', 'response-mode']),
+      ...filesIn('test/plugin/flow', ['log-lines', 'required-acr', 'response-mode', 'user-info']),
     ],
   },
   {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { isPlaceholder } from '../../../../plugin/config/rules/placeholders.ts'
-import { CLIENT, MINIMAL, problemPaths, warningsOf } from '../single-domain.ts'
+import { CLIENT, MINIMAL, problemPaths, readOne, warningsOf } from '../single-domain.ts'
 
 describe('placeholders copied from an example', () => {
   it('recognizes the usual placeholders of examples and documentation', () => {
@@ -47,6 +47,11 @@ describe('placeholders copied from an example', () => {
       'placeholder client.client_id',
       'placeholder client.client_secret',
       'placeholder groups.required[1]',
+    ])
+    expect(readOne(oidc).warnings.map(({ remedy }) => remedy)).to.deep.equal([
+      'Write the client id that the IdP issued.',
+      'Write the client secret that the IdP issued.',
+      'Write the real value.',
     ])
   })
 

@@ -11,6 +11,8 @@ describe("redirect_uri and the domain's host name", () => {
       expect(warningsOf(withRedirect(address)), address).to.deep.equal(['other_host client.redirect_uri'])
       expect(readOne(withRedirect(address)).warnings[0]?.remedy).to.include('mesh.example.com')
     }
+    const [warning] = readOne(withRedirect('https://other.example.com/auth-oidc-callback')).warnings
+    expect(warning?.reason).to.match(/^is not on mesh\.example\.com, /)
   })
 
   it("suggests the domain's own address if redirect_uri is on localhost", () => {
