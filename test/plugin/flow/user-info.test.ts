@@ -164,6 +164,15 @@ describe('login with UserInfo', () => {
     })
   })
 
+  it('requests no UserInfo if the ID token has all claims that a login reads', async () => {
+    const setup = await start({ idp: { claimsIn: 'id_token', groupsIn: 'id_token' } })
+    expect((await setup.signIn('bob')).me).to.include({ status: 200, email: 'bob@example.test' })
+    expect(setup.idp.requests('userinfo')).to.equal(0)
+    withClaims(setup, { name: 'Bob' })
+    await setup.signIn('bob')
+    expect(setup.idp.requests('userinfo')).to.equal(1)
+  })
+
   for (const [setting, members] of [
     ['issuer.userinfo_endpoint: false', { userinfo_endpoint: false }],
     ['the deprecated userInfoURL: false', undefined],
@@ -210,7 +219,7 @@ describe('login with UserInfo', () => {
 
   // Shows: plugin 10.15.
   it('refuses a login without access token if the IdP has a UserInfo endpoint', async () => {
-    const setup = await start(ID_TOKEN)
+    const setup = await start({ idp: { claimsIn: 'id_token', groupsIn: 'id_token' } })
     const body = (original: unknown) => ({ ...(original as object), access_token: undefined })
     setup.idp.faults.set('token', { kind: 'rewrite', body })
     expect((await setup.signIn('bob')).failure).to.include({ code: 'token_request_failed' })
