@@ -83,7 +83,7 @@ describe('The commands that query a running sidecar', () => {
     expect(fcm.received.at(-1)?.notification).to.include({ body: 'Is this on?' })
   })
 
-  it('commands that print exit with 0 if the reader of their output closes the pipe early', async () => {
+  it('commands exit with 0 if the reader of their output closes the pipe early', async () => {
     const file = await start()
     for (const args of [['--station', 'N1CALL-7'], ['--stations'], ['--check']]) {
       const child = spawn(process.execPath, [...TYPESCRIPT, 'sidecar/main.ts', '--config', file, ...args])

@@ -81,7 +81,7 @@ const REFUSING_WORDS = [
   ...['not', 'no', 'cannot', "can't", 'unable', 'invalid', 'unknown', 'unsupported', 'bad', 'error'],
   ...['ignored', 'refused', 'rejected', 'denied', 'failed'],
 ]
-/** Matches a word that refuses a filter, but not a callsign such as `NO` in a repeated filter, which follows a slash. */
+/** Matches a word that refuses a filter, but not a callsign such as `NO` in a repeated filter (after a slash). */
 const REFUSAL = new RegExp(`(?<![\\w/-])(?:${REFUSING_WORDS.join('|')})(?![\\w/-])`, 'i')
 
 /**
