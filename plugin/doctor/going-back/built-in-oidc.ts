@@ -34,7 +34,7 @@ const UNREAD = {
 } as const
 
 /**
- * Returns an `oidc` object with which MeshCentral's built-in strategy behaves as much like the plugin as possible.
+ * Returns the `oidc` object that makes MeshCentral's built-in strategy as similar to the plugin as possible.
  * Keeps members that neither of them reads.
  *
  * @param oidc the `oidc` object with canonical names and without deprecated keys

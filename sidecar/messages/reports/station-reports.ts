@@ -26,7 +26,7 @@ export interface DeviceReport {
   readonly registeredAt: number
   /** Wall-clock time of the last registration, in milliseconds since 1970. */
   readonly lastSeenAt: number
-  /** Number of pending notifications: 1 if the device has messages of which it was not notified yet, otherwise 0. */
+  /** Number of pending notifications: 1 if the device has messages without a notification so far, otherwise 0. */
   readonly pending: number
   readonly lastPush: PushResult | null
 }

@@ -385,25 +385,4 @@ describe('signing in', () => {
       expect((await rightsCalls(membershipsOf(['helpdesk']), { rights: undefined })).calls).to.deep.equal([])
     })
   })
-
-  describe('signing in with mirrored groups', () => {
-    // Shows: plugin 6.6.
-    it('at login, the user joins and leaves mirrored groups as the IdP reports', async () => {
-      for (const [groups, joined, left] of [
-        [['a', 'b'], ['a', 'b'], []],
-        [['b', 'c'], ['c'], ['a']],
-        [[], [], ['b', 'c']],
-      ] as const) {
-        expect(await logIn(membershipsOf(groups), { sync: true })).to.deep.include({ joined, left })
-        expect(await mirrored()).to.have.members([...groups])
-      }
-    })
-
-    // Shows: plugin 6.6.
-    it('at login, the user stays in groups that are no longer mirrored', async () => {
-      await logIn(membershipsOf(['a']), { sync: true })
-      for (const groups of [{ sync: false }, {}, undefined]) expect(await logIn([], groups)).to.deep.equal(NOTHING)
-      expect(await mirrored()).to.deep.equal(['a'])
-    })
-  })
 })
